@@ -1,0 +1,8 @@
+//! Face: the command line, one file for each command.
+
+use std::process::ExitCode;
+
+/// Runs the command that the arguments name.
+pub fn main() -> ExitCode {
+    ExitCode::from(2)
+}

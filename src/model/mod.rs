@@ -1,0 +1,14 @@
+//! Nouns: what people may ask for, and how it is read from their manifests.
+//!
+//! **Invariant:** nothing here knows an engine, a clock or a file system.
+
+pub mod name;
+pub mod place;
+pub mod pod;
+pub mod read;
+pub mod time;
+
+pub use name::{ContainerId, PodKey, Uid};
+pub use place::{Place, Places};
+pub use pod::{Container, Pod, RestartPolicy};
+pub use time::Time;

@@ -1,0 +1,1 @@
+//! Effects: the agent and everything that touches a clock, a file or a socket.

@@ -1,0 +1,233 @@
+//! What is desired: one immutable value, merged from every source.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use im::OrdMap;
+use serde::{Deserialize, Serialize};
+
+use crate::model::pod::Protocol;
+use crate::model::{Container, Places, Pod, PodKey, Uid};
+use crate::plan::fingerprint::{self, Fingerprint};
+
+/// Who this agent is: part of every derived identity and of every digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    pub name: Arc<str>,
+    /// Keys the digests in labels, so that nobody can guess a value from its digest.
+    pub key: [u8; 16],
+    /// The sandbox's image, by name.
+    pub sandbox_image: Arc<str>,
+}
+
+/// Where declarations come from, in order of precedence: the first wins a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceKind {
+    File,
+    Api,
+    Http,
+    Etcd,
+}
+
+impl SourceKind {
+    pub const ALL: [SourceKind; 4] = [SourceKind::File, SourceKind::Api, SourceKind::Http, SourceKind::Etcd];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SourceKind::File => "file",
+            SourceKind::Api => "api",
+            SourceKind::Http => "http",
+            SourceKind::Etcd => "etcd",
+        }
+    }
+
+    /// Reads the value of the label `io.podkeeper.source`.
+    pub fn parse(text: &str) -> Option<SourceKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+impl fmt::Display for SourceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What one source has said so far.
+#[derive(Clone, Debug, Default)]
+pub enum Slot {
+    /// Nothing yet: its pods are not to be removed.
+    #[default]
+    Unknown,
+    /// All of it, read successfully.
+    Known(OrdMap<PodKey, Arc<Declared>>),
+    /// The last good reading of a source that cannot be read now: its pods are not to be removed.
+    Stale(OrdMap<PodKey, Arc<Declared>>),
+}
+
+/// One pod as one source declares it, with everything that follows from it alone.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    pub key: PodKey,
+    pub uid: Uid,
+    pub source: SourceKind,
+    pub pod: Pod,
+    pub places: Places,
+    /// Of the sandbox.
+    pub fingerprint: Fingerprint,
+    /// Of each container: init containers first, then the regular ones.
+    pub containers: Vec<Fingerprint>,
+    /// Ports that the pod takes on the node.
+    pub host_ports: Vec<HostPort>,
+}
+
+/// A port of the node that a pod wants.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostPort {
+    pub protocol: Protocol,
+    pub port: u16,
+    /// `None` is every address.
+    pub ip: Option<IpAddr>,
+    /// The field that asks for it, as a path in the pod.
+    pub path: String,
+}
+
+/// What is desired on this node. Cheap to clone; two values share what is equal in them.
+#[derive(Clone, Debug)]
+pub struct Desired {
+    pub node: Node,
+    slots: OrdMap<SourceKind, Slot>,
+    pods: OrdMap<PodKey, Arc<Declared>>,
+    /// Which pods claim a node port, for ports that more than one pod claims.
+    contested: OrdMap<(Protocol, u16), Vec<PodKey>>,
+}
+
+impl Declared {
+    /// Fills in what follows from the pod alone: uid, digests, node ports.
+    pub fn new(node: &Node, source: SourceKind, pod: Pod, places: Places) -> Self {
+        let key = PodKey::new(&pod.metadata.namespace, &pod.metadata.name);
+        let uid = if pod.metadata.uid.is_empty() {
+            fingerprint::derived_uid(&node.name, &key)
+        } else {
+            Uid(pod.metadata.uid.as_str().into())
+        };
+        let fingerprint = Fingerprint::of_sandbox(&node.key, &pod.spec);
+        let containers =
+            all_containers(&pod).map(|c| Fingerprint::of_container(&node.key, &pod.spec, c)).collect();
+        let host_ports = host_ports(&pod);
+        Self { key, uid, source, pod, places, fingerprint, containers, host_ports }
+    }
+
+    /// Every container with its digest, init containers first.
+    pub fn containers(&self) -> impl Iterator<Item = (&Container, &Fingerprint)> {
+        all_containers(&self.pod).zip(&self.containers)
+    }
+
+    /// Where a container is written, as a path: `spec.initContainers[0]`.
+    pub fn path_of(&self, index: usize) -> String {
+        match index.checked_sub(self.pod.spec.init_containers.len()) {
+            None => format!("spec.initContainers[{index}]"),
+            Some(regular) => format!("spec.containers[{regular}]"),
+        }
+    }
+}
+
+fn all_containers(pod: &Pod) -> impl Iterator<Item = &Container> {
+    pod.spec.init_containers.iter().chain(&pod.spec.containers)
+}
+
+/// Ports of regular containers and sidecars: an init container has ended before they matter, and the
+/// kubelet's admission counts the same (`k8s.io/component-helpers` `GetHostPorts`).
+fn host_ports(pod: &Pod) -> Vec<HostPort> {
+    let init = pod.spec.init_containers.iter().enumerate().filter(|(_, c)| c.is_sidecar());
+    let init = init.map(|(i, c)| (format!("spec.initContainers[{i}]"), c));
+    let regular = pod.spec.containers.iter().enumerate().map(|(i, c)| (format!("spec.containers[{i}]"), c));
+    let ports = init.chain(regular).flat_map(|(path, container)| {
+        container.ports.iter().enumerate().filter_map(move |(i, port)| {
+            Some(HostPort {
+                protocol: port.protocol,
+                port: port.host_port.filter(|&port| port != 0)?,
+                ip: port
+                    .host_ip
+                    .as_ref()
+                    .and_then(|ip| ip.parse().ok())
+                    .filter(|ip: &IpAddr| !ip.is_unspecified()),
+                path: format!("{path}.ports[{i}].hostPort"),
+            })
+        })
+    });
+    ports.collect()
+}
+
+impl HostPort {
+    /// Two claims clash when protocol and port are equal and one address covers the other.
+    pub fn clashes(&self, other: &HostPort) -> bool {
+        let addresses = self.ip.is_none() || other.ip.is_none() || self.ip == other.ip;
+        self.protocol == other.protocol && self.port == other.port && addresses
+    }
+}
+
+impl Slot {
+    /// The pods it declares now; none while unknown.
+    pub fn pods(&self) -> Option<&OrdMap<PodKey, Arc<Declared>>> {
+        match self {
+            Slot::Unknown => None,
+            Slot::Known(pods) | Slot::Stale(pods) => Some(pods),
+        }
+    }
+}
+
+impl Desired {
+    /// Nothing is known yet.
+    pub fn new(node: Node) -> Self {
+        Self { node, slots: OrdMap::new(), pods: OrdMap::new(), contested: OrdMap::new() }
+    }
+
+    /// Replaces what one source says, and merges anew: the source of higher precedence wins a name.
+    pub fn with_slot(&self, source: SourceKind, slot: Slot) -> Self {
+        let slots = self.slots.update(source, slot);
+        let mut pods: OrdMap<PodKey, Arc<Declared>> = OrdMap::new();
+        for declared in SourceKind::ALL.iter().rev().filter_map(|kind| slots.get(kind)?.pods()) {
+            pods = if pods.is_empty() { declared.clone() } else { declared.clone().union(pods) };
+        }
+        let contested = contested(&pods);
+        Self { node: self.node.clone(), slots, pods, contested }
+    }
+
+    pub fn pods(&self) -> &OrdMap<PodKey, Arc<Declared>> {
+        &self.pods
+    }
+
+    pub fn get(&self, key: &PodKey) -> Option<&Arc<Declared>> {
+        self.pods.get(key)
+    }
+
+    pub fn slot(&self, source: SourceKind) -> &Slot {
+        self.slots.get(&source).unwrap_or(&Slot::Unknown)
+    }
+
+    /// May pods of this source that nobody declares be removed? Only when it was read, whole, just now.
+    pub fn knows(&self, source: SourceKind) -> bool {
+        matches!(self.slot(source), Slot::Known(_))
+    }
+
+    /// The other pods that want a node port of this one.
+    pub fn rivals(&self, port: &HostPort) -> &[PodKey] {
+        self.contested.get(&(port.protocol, port.port)).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn contested(pods: &OrdMap<PodKey, Arc<Declared>>) -> OrdMap<(Protocol, u16), Vec<PodKey>> {
+    let mut claims: OrdMap<(Protocol, u16), Vec<PodKey>> = OrdMap::new();
+    for (key, declared) in pods {
+        for port in &declared.host_ports {
+            let claimants = claims.entry((port.protocol, port.port)).or_default();
+            if claimants.last() != Some(key) {
+                claimants.push(key.clone());
+            }
+        }
+    }
+    claims.into_iter().filter(|(_, claimants)| claimants.len() > 1).collect()
+}

@@ -1,0 +1,219 @@
+//! Fingerprints: what a container was made from, as short keyed digests in one label.
+//!
+//! The label reads `1 image=9f86d081884c env=2c26b46b68ff …`: a version and one digest for each group of
+//! fields that was given. A group that was left at its default is left out, so a later podkeeper that
+//! knows more groups finds nothing changed in an older container.
+
+use std::fmt;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use siphasher::sip128::{Hasher128, SipHasher24};
+
+use crate::model::pod::{Container, PodSpec};
+use crate::model::{PodKey, Uid};
+
+/// The version that this podkeeper writes. A label of another version is compared field by field.
+pub const VERSION: u32 = 1;
+
+/// What happens when a group differs is decided per group: see [`Group::effect`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    Image,
+    Command,
+    Env,
+    Terminal,
+    Resources,
+    Network,
+    Names,
+    Dns,
+    Ports,
+    Namespaces,
+}
+
+/// What a difference in a group needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// `docker update`.
+    Update,
+    /// A new container.
+    Container,
+    /// A new sandbox, and so a new pod.
+    Sandbox,
+}
+
+impl Group {
+    pub const ALL: [Group; 10] = [
+        Group::Image,
+        Group::Command,
+        Group::Env,
+        Group::Terminal,
+        Group::Resources,
+        Group::Network,
+        Group::Names,
+        Group::Dns,
+        Group::Ports,
+        Group::Namespaces,
+    ];
+
+    /// Its name in the label. Never changes.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Group::Image => "image",
+            Group::Command => "command",
+            Group::Env => "env",
+            Group::Terminal => "terminal",
+            Group::Resources => "resources",
+            Group::Network => "network",
+            Group::Names => "names",
+            Group::Dns => "dns",
+            Group::Ports => "ports",
+            Group::Namespaces => "namespaces",
+        }
+    }
+
+    pub fn effect(self) -> Effect {
+        match self {
+            Group::Resources => Effect::Update,
+            Group::Image | Group::Command | Group::Env | Group::Terminal => Effect::Container,
+            Group::Network | Group::Names | Group::Dns | Group::Ports | Group::Namespaces => Effect::Sandbox,
+        }
+    }
+}
+
+/// The digests of one container or sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fingerprint(pub Arc<str>);
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Fingerprint {
+    /// Of the fields that need a new sandbox.
+    pub fn of_sandbox(key: &[u8; 16], spec: &PodSpec) -> Self {
+        let ports: Vec<_> = spec
+            .init_containers
+            .iter()
+            .filter(|c| c.is_sidecar())
+            .chain(&spec.containers)
+            .flat_map(|c| &c.ports)
+            .filter_map(|p| {
+                Some((
+                    p.container_port,
+                    p.host_port.filter(|&port| port != 0)?,
+                    p.protocol,
+                    p.host_ip.as_deref().unwrap_or(""),
+                ))
+            })
+            .collect();
+        Self::build(
+            key,
+            &[
+                (Group::Network, spec.host_network.then(|| json(&true))),
+                (
+                    Group::Names,
+                    given(
+                        &(&spec.hostname, &spec.host_aliases),
+                        spec.hostname.is_some() || !spec.host_aliases.is_empty(),
+                    ),
+                ),
+                (
+                    Group::Dns,
+                    given(
+                        &(spec.dns_policy == crate::model::pod::DnsPolicy::None, &spec.dns_config),
+                        spec.dns_config.is_some(),
+                    ),
+                ),
+                (Group::Ports, given(&ports, !ports.is_empty())),
+                (
+                    Group::Namespaces,
+                    given(
+                        &(spec.host_pid, spec.host_ipc, spec.share_process_namespace),
+                        spec.host_pid || spec.host_ipc || spec.share_process_namespace,
+                    ),
+                ),
+            ],
+        )
+    }
+
+    /// Of the fields that need a new container, or an update in place.
+    pub fn of_container(key: &[u8; 16], _pod: &PodSpec, container: &Container) -> Self {
+        let c = container;
+        Self::build(
+            key,
+            &[
+                (Group::Image, Some(json(&c.image))),
+                (
+                    Group::Command,
+                    given(
+                        &(&c.command, &c.args, &c.working_dir),
+                        !c.command.is_empty() || !c.args.is_empty() || c.working_dir.is_some(),
+                    ),
+                ),
+                (Group::Env, given(&c.env, !c.env.is_empty())),
+                (Group::Terminal, given(&(c.stdin, c.stdin_once, c.tty), c.stdin || c.stdin_once || c.tty)),
+                (Group::Resources, given(&c.resources, !c.resources.is_empty())),
+            ],
+        )
+    }
+
+    fn build(key: &[u8; 16], groups: &[(Group, Option<String>)]) -> Self {
+        let mut label = VERSION.to_string();
+        for (group, value) in groups {
+            if let Some(value) = value {
+                label.push_str(&format!(" {}={:012x}", group.as_str(), digest(key, group.as_str(), value)));
+            }
+        }
+        Self(label.into())
+    }
+
+    /// True when the label is of the version that this podkeeper writes.
+    pub fn is_current(&self) -> bool {
+        self.0.split(' ').next() == Some(VERSION.to_string().as_str())
+    }
+
+    /// The groups in which two labels of this version differ.
+    pub fn differences(&self, other: &Fingerprint) -> Vec<Group> {
+        if self.0 == other.0 {
+            return Vec::new();
+        }
+        Group::ALL.into_iter().filter(|&group| self.group(group) != other.group(group)).collect()
+    }
+
+    fn group(&self, group: Group) -> Option<&str> {
+        self.0.split(' ').find_map(|part| part.strip_prefix(group.as_str())?.strip_prefix('='))
+    }
+}
+
+/// The uid of a pod whose manifest gives none: the same for as long as node, namespace and name are.
+pub fn derived_uid(node: &str, key: &PodKey) -> Uid {
+    let mut hasher = SipHasher24::new();
+    for part in [node, &key.namespace, &key.name] {
+        hasher.write(part.as_bytes());
+        hasher.write_u8(0xff);
+    }
+    Uid(format!("{:032x}", hasher.finish128().as_u128()).into())
+}
+
+/// 48 bits: enough to tell two versions of a field apart, short enough for a label.
+fn digest(key: &[u8; 16], group: &str, value: &str) -> u64 {
+    let mut hasher = SipHasher24::new_with_key(key);
+    hasher.write(group.as_bytes());
+    hasher.write_u8(0xff);
+    hasher.write(value.as_bytes());
+    hasher.finish128().h1 >> 16
+}
+
+fn given<T: Serialize>(value: &T, is_given: bool) -> Option<String> {
+    is_given.then(|| json(value))
+}
+
+/// The canonical text of a value: fields in the order of their declaration, maps sorted.
+fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -1,0 +1,61 @@
+//! The ledger: what podkeeper remembers of its own doings. It is part of what is observed.
+
+use std::sync::Arc;
+
+use im::OrdMap;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Time, Uid};
+use crate::plan::Fingerprint;
+
+/// Memory, as a value. Written to disk by the agent, handed back in `Observed`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ledger {
+    /// Per pod life and container name; the sandbox's name is [`SANDBOX`].
+    pub pods: OrdMap<Uid, Arc<OrdMap<Arc<str>, Memo>>>,
+    /// Per image as it is written in manifests.
+    pub pulls: OrdMap<Arc<str>, Failure>,
+}
+
+/// The name of the sandbox among the containers of its pod, as the kubelet has it.
+pub const SANDBOX: &str = "POD";
+
+/// What is remembered of one container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Memo {
+    /// The highest attempt that was ever created.
+    pub attempt: Option<u32>,
+    /// Restarts in a row without ten minutes of running between them.
+    pub streak: u32,
+    /// The last failure to create or start it; gone after a success.
+    pub failure: Option<Failure>,
+    /// How its last finished run ended: outlives the container itself.
+    pub ended: Option<Ended>,
+}
+
+/// A failure that is tried again later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// In a row.
+    pub count: u32,
+    pub at: Time,
+    /// One word: `CreateContainerError`, `PortConflict`, `NameConflict`, `ErrImagePull`, …
+    pub word: Arc<str>,
+    pub message: Arc<str>,
+    /// The definition that failed; a changed one is tried at once.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ended {
+    pub fingerprint: Fingerprint,
+    pub attempt: u32,
+    pub code: i64,
+    pub oom: bool,
+    pub at: Time,
+}

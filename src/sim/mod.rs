@@ -1,0 +1,1 @@
+//! Pretence: an engine made of values, for tests, dry runs and simulations.
