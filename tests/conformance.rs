@@ -58,12 +58,18 @@ impl<D: Docker> Bench<'_, D> {
     }
 
     async fn create(&self, config: &ContainerConfig) -> ContainerId {
-        self.docker.create(config).await.unwrap_or_else(|error| panic!("failed to create {}: {error}", config.name))
+        self.docker
+            .create(config)
+            .await
+            .unwrap_or_else(|error| panic!("failed to create {}: {error}", config.name))
     }
 
     async fn running(&self, config: &ContainerConfig) -> ContainerId {
         let id = self.create(config).await;
-        self.docker.start(&id).await.unwrap_or_else(|error| panic!("failed to start {}: {error}", config.name));
+        self.docker
+            .start(&id)
+            .await
+            .unwrap_or_else(|error| panic!("failed to start {}: {error}", config.name));
         id
     }
 
@@ -186,7 +192,10 @@ async fn joining<D: Docker>(bench: &Bench<'_, D>) {
     bench.docker.stop(&app, Some(0)).await.expect("it can be stopped");
     expect!(bench.docker.start(&app).await, Err(DockerError::NotFound { .. }));
     expect!(bench.state(&app).await, State::Exited(Some(_)));
-    expect!(bench.docker.create(&bench.joined(&sandbox)).await, Err(DockerError::Refused { status: 400, .. }));
+    expect!(
+        bench.docker.create(&bench.joined(&sandbox)).await,
+        Err(DockerError::Refused { status: 400, .. })
+    );
 
     // A process namespace is different: all of it ends with its first process.
     let sandbox = bench.running(&bench.config()).await;
@@ -235,7 +244,8 @@ async fn looking<D: Docker>(bench: &Bench<'_, D>) {
     let config = ContainerConfig { env: vec!["A=1".into()], hostname: Some("web".into()), ..bench.config() };
     let id = bench.running(&config).await;
     let listed = bench.docker.list(NODE).await.expect("the engine lists its containers");
-    let listed = listed.iter().find(|instance| instance.id == id).expect("the list has all that carry our label");
+    let listed =
+        listed.iter().find(|instance| instance.id == id).expect("the list has all that carry our label");
     expect!(listed.state, State::Running { .. });
     assert_eq!(*listed.name, *config.name, "names have no slash");
     assert!(listed.ip.is_some(), "a running container on a network of its own has an address");
