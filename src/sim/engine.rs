@@ -1,6 +1,7 @@
 //! The engine made of values: what [`Docker`] asks, answered at once by a [`Machine`].
 
 use std::cell::{Ref, RefCell, RefMut};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use crate::observer::Hint;
 use crate::plan::config::{EngineResources, PortBinding};
 use crate::plan::{ContainerConfig, Instance, labels};
 use crate::sim::container::{Phase, Program};
+use crate::sim::fault::{Fault, Faults, Verb};
 use crate::sim::machine::Machine;
 use crate::sim::refusal;
 
@@ -30,51 +32,10 @@ pub struct Engine {
 struct Inside {
     machine: Machine,
     programs: Programs,
-    faults: Vec<Planned>,
+    faults: Faults,
     changes: u64,
     looks: u64,
-}
-
-/// What is asked of an engine, one word for each method of the seam.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    Version,
-    List,
-    Inspect,
-    Image,
-    Create,
-    Start,
-    Stop,
-    Unpause,
-    Remove,
-    Update,
-    Pull,
-    Load,
-}
-
-/// How a call goes wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// 500, and nothing was done.
-    Error,
-    /// 500, although it was done.
-    ErrorAfterEffect,
-    /// No answer, and nothing was done.
-    Timeout,
-    /// No answer, although it was done.
-    ReplyLost,
-    /// The engine cannot be reached.
-    Unreachable,
-}
-
-/// A fault that waits for its call.
-#[derive(Clone, Copy, Debug)]
-struct Planned {
-    /// `None` is any call.
-    verb: Option<Verb>,
-    /// How many such calls go well before.
-    skip: u32,
-    fault: Fault,
+    touched: BTreeSet<ContainerId>,
 }
 
 /// A container as a bystander sees it: for judging what the planner did.
@@ -96,7 +57,16 @@ impl Engine {
         let mut machine = Machine::default();
         machine.at = at;
         let programs: Programs = Rc::new(|_, _, _| Program::FOREVER);
-        Self { inside: RefCell::new(Inside { machine, programs, faults: Vec::new(), changes: 0, looks: 0 }) }
+        Self {
+            inside: RefCell::new(Inside {
+                machine,
+                programs,
+                faults: Faults::default(),
+                changes: 0,
+                looks: 0,
+                touched: BTreeSet::new(),
+            }),
+        }
     }
 
     pub(crate) fn machine(&self) -> Ref<'_, Machine> {
@@ -128,12 +98,12 @@ impl Engine {
 
     /// Makes a call fail: the first one of this kind after `skip` others.
     pub fn fail(&self, verb: Option<Verb>, skip: u32, fault: Fault) {
-        self.inside.borrow_mut().faults.push(Planned { verb, skip, fault });
+        self.inside.borrow_mut().faults.add(verb, skip, fault);
     }
 
     /// Takes back every fault that has not happened yet.
     pub fn heal(&self) {
-        self.inside.borrow_mut().faults.clear();
+        self.inside.borrow_mut().faults = Faults::default();
     }
 
     /// How many calls were made that may change something.
@@ -144,6 +114,11 @@ impl Engine {
     /// How many calls were made that only look.
     pub fn looks(&self) -> u64 {
         self.inside.borrow().looks
+    }
+
+    /// The containers that were asked to start, stop, resume, change or go.
+    pub fn touched(&self) -> BTreeSet<ContainerId> {
+        self.inside.borrow().touched.clone()
     }
 
     /// Puts an image on the engine.
@@ -240,7 +215,7 @@ impl Engine {
             Verb::Version | Verb::List | Verb::Inspect | Verb::Image => inside.looks += 1,
             _ => inside.changes += 1,
         }
-        let error = match inside.take_fault(verb) {
+        let error = match inside.faults.take(verb) {
             None => return run(inside),
             Some(fault @ (Fault::Error | Fault::Timeout | Fault::Unreachable)) => fault.error(),
             Some(fault @ (Fault::ErrorAfterEffect | Fault::ReplyLost)) => {
@@ -253,19 +228,6 @@ impl Engine {
 }
 
 impl Inside {
-    fn take_fault(&mut self, verb: Verb) -> Option<Fault> {
-        let mut hit = None;
-        for (i, planned) in self.faults.iter_mut().enumerate() {
-            if planned.verb.is_none_or(|v| v == verb) {
-                match planned.skip.checked_sub(1) {
-                    Some(less) => planned.skip = less,
-                    None => hit = hit.or(Some(i)),
-                }
-            }
-        }
-        hit.map(|i| self.faults.remove(i).fault)
-    }
-
     fn program(&self, id: &ContainerId) -> Program {
         let who = self.machine.containers.get(id).and_then(|c| Machine::who(&c.config));
         match who {
@@ -274,20 +236,6 @@ impl Inside {
             }
             // The sandbox's pause program ends on TERM.
             Some(_) | None => Program::FOREVER,
-        }
-    }
-}
-
-impl Fault {
-    fn error(self) -> DockerError {
-        match self {
-            Fault::Error | Fault::ErrorAfterEffect => {
-                DockerError::Refused { status: 500, message: "something went wrong in the engine".into() }
-            }
-            Fault::Timeout | Fault::ReplyLost => {
-                DockerError::Uncertain { message: "the engine did not answer in time".into() }
-            }
-            Fault::Unreachable => DockerError::Unreachable { message: "connection refused".into() },
         }
     }
 }
@@ -330,25 +278,38 @@ impl Docker for Engine {
 
     async fn start(&self, id: &ContainerId) -> Result<(), DockerError> {
         self.call(Verb::Start, |inside| {
+            inside.touched.insert(id.clone());
             let program = inside.program(id);
             inside.machine.start(id, program)
         })
     }
 
     async fn stop(&self, id: &ContainerId, grace: Option<u32>) -> Result<(), DockerError> {
-        self.call(Verb::Stop, |inside| inside.machine.stop(id, grace))
+        self.call(Verb::Stop, |inside| {
+            inside.touched.insert(id.clone());
+            inside.machine.stop(id, grace)
+        })
     }
 
     async fn unpause(&self, id: &ContainerId) -> Result<(), DockerError> {
-        self.call(Verb::Unpause, |inside| inside.machine.unpause(id))
+        self.call(Verb::Unpause, |inside| {
+            inside.touched.insert(id.clone());
+            inside.machine.unpause(id)
+        })
     }
 
     async fn remove(&self, id: &ContainerId) -> Result<(), DockerError> {
-        self.call(Verb::Remove, |inside| inside.machine.remove(id))
+        self.call(Verb::Remove, |inside| {
+            inside.touched.insert(id.clone());
+            inside.machine.remove(id)
+        })
     }
 
     async fn update(&self, id: &ContainerId, resources: &EngineResources) -> Result<(), DockerError> {
-        self.call(Verb::Update, |inside| inside.machine.update(id, resources))
+        self.call(Verb::Update, |inside| {
+            inside.touched.insert(id.clone());
+            inside.machine.update(id, resources)
+        })
     }
 
     async fn pull(&self, image: &str) -> Result<(), DockerError> {

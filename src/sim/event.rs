@@ -8,7 +8,7 @@ use crate::model::{Pod, PodKey};
 use crate::plan::SourceKind;
 use crate::sim::bytes::Bytes;
 use crate::sim::cast;
-use crate::sim::engine::{Fault, Verb};
+use crate::sim::fault::{Fault, Verb};
 
 /// Something that happens to a node from outside. What does not apply (a container exits that does not
 /// run) changes nothing.

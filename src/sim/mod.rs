@@ -5,6 +5,7 @@ pub mod cast;
 mod container;
 pub mod engine;
 pub mod event;
+mod fault;
 mod happening;
 mod machine;
 mod refusal;
@@ -18,8 +19,9 @@ use std::task::{Context, Poll, Waker};
 
 pub use bytes::Bytes;
 pub use container::Program;
-pub use engine::{Engine, Fault, Seen, Verb};
+pub use engine::{Engine, Seen};
 pub use event::Event;
+pub use fault::{Fault, Verb};
 pub use refusal::NO_COMMAND;
 pub use rehearsal::{Rehearsal, rehearse};
 pub use story::Story;
