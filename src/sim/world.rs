@@ -12,7 +12,9 @@ use crate::docker::Look;
 use crate::executor::{self, Outcome};
 use crate::model::{ContainerId, Place, Places, Pod, PodKey, Time};
 use crate::observer::{self, Hint};
-use crate::plan::{Action, Declared, Desired, Instance, Ledger, Node, Observed, Rounds, Slot, Wait};
+use crate::plan::{
+    Action, BUILTIN_SANDBOX_IMAGE, Declared, Desired, Instance, Ledger, Node, Observed, Rounds, Slot, Wait,
+};
 use crate::sim::container::Program;
 use crate::sim::engine::Engine;
 use crate::sim::event::SOURCE;
@@ -67,14 +69,14 @@ pub struct Round {
 
 impl Default for World {
     fn default() -> Self {
-        let node =
-            Node { name: "node-1".into(), key: *b"16 bytes of key.", sandbox_image: SANDBOX_IMAGE.into() };
+        let node = Node {
+            name: "node-1".into(),
+            key: *b"16 bytes of key.",
+            sandbox_image: BUILTIN_SANDBOX_IMAGE.into(),
+        };
         Self::new(node)
     }
 }
-
-/// The sandbox image of the default node.
-pub const SANDBOX_IMAGE: &str = "podkeeper/pause:1";
 
 impl World {
     /// A node with an empty engine and a source that declares nothing.
@@ -223,7 +225,7 @@ impl World {
 
     fn take_list(&mut self, at: Time, instances: Vec<Instance>) {
         observer::relist(&mut self.observed, at, instances);
-        // observer::tidy(&mut self.observed, &self.desired);
+        observer::tidy(&mut self.observed, &self.desired);
         self.observed.at = self.now();
     }
 

@@ -7,10 +7,12 @@ use podkeeper::sim::{Seen, World};
 
 /// Judges a world at rest. Every line says what is wrong.
 pub fn complaints(world: &World) -> Vec<String> {
-    let ours: Vec<Seen> = world.engine.containers().into_iter().filter(|seen| pod_of(seen).is_some()).collect();
+    let ours: Vec<Seen> =
+        world.engine.containers().into_iter().filter(|seen| pod_of(seen).is_some()).collect();
     let mut wrong = Vec::new();
     for declared in world.declared() {
-        let of_pod: Vec<&Seen> = ours.iter().filter(|seen| pod_of(seen).as_ref() == Some(&declared.key)).collect();
+        let of_pod: Vec<&Seen> =
+            ours.iter().filter(|seen| pod_of(seen).as_ref() == Some(&declared.key)).collect();
         if !waits_for_a_port(world, declared) {
             wrong.extend(pod(declared, &of_pod));
         }
@@ -39,10 +41,14 @@ fn pod(declared: &Declared, seen: &[&Seen]) -> Vec<String> {
         let running = up(&container.name);
         let is_init = spec.init_containers.iter().any(|c| c.name == container.name);
         match running.as_slice() {
-            [] if always && (!is_init || container.is_sidecar()) => wrong.push(format!("{name} does not run")),
+            [] if always && (!is_init || container.is_sidecar()) => {
+                wrong.push(format!("{name} does not run"))
+            }
             [] => {}
             [one] => {
-                wrong.extend(differences(container, one).map(|what| format!("{name} runs with another {what}")));
+                wrong.extend(
+                    differences(container, one).map(|what| format!("{name} runs with another {what}")),
+                );
                 let sandbox = sandboxes.first().map(|s| format!("container:{}", s.id));
                 if Some(&one.config.network_mode) != sandbox.as_ref() {
                     wrong.push(format!("{name} is not in the sandbox that runs"));
@@ -54,7 +60,8 @@ fn pod(declared: &Declared, seen: &[&Seen]) -> Vec<String> {
             many => wrong.push(format!("{name} runs {} times", many.len())),
         }
     }
-    let names: Vec<&str> = spec.init_containers.iter().chain(&spec.containers).map(|c| c.name.as_str()).collect();
+    let names: Vec<&str> =
+        spec.init_containers.iter().chain(&spec.containers).map(|c| c.name.as_str()).collect();
     for stray in seen.iter().filter(|s| s.up && name_of(s) != "POD" && !names.contains(&name_of(s))) {
         wrong.push(format!("{} runs, and its pod has no such container", stray.config.name));
     }
@@ -69,7 +76,10 @@ fn differences<'a>(container: &'a Container, seen: &'a Seen) -> impl Iterator<It
     let unlimited = |value: i64| value.max(0);
     [
         ("image", config.image == container.image),
-        ("environment", env_is_so && config.env.iter().filter(|e| e.starts_with("A=")).count() == container.env.len()),
+        (
+            "environment",
+            env_is_so && config.env.iter().filter(|e| e.starts_with("A=")).count() == container.env.len(),
+        ),
         ("CPU limit", unlimited(config.resources.cpu_quota) == quota),
         ("memory limit", unlimited(config.resources.memory) == memory),
         ("arguments", config.cmd.clone().unwrap_or_default() == container.args),
