@@ -177,7 +177,8 @@ fn created(observed: &mut Observed, id: &ContainerId, config: &ContainerConfig) 
 fn inspected_now(observed: &mut Observed, inspected: &Inspected) {
     let mut instance = inspected.instance.clone();
     let at = observed.at;
-    if let Some(known) = find(observed, &instance) {
+    // What probes said of a run holds for that run.
+    if let Some(known) = find(observed, &instance).filter(|known| known.is_running()) {
         instance.probes = known.probes;
     }
     if let State::Running { started_at: Some(started) } = &mut instance.state {
