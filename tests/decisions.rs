@@ -252,6 +252,7 @@ fn obey(observed: &Observed, action: &podkeeper::plan::Action) -> Outcome {
             _ => None,
         };
         instance.state = state;
+        instance.probes = Probes::default();
         instance.config.get_or_insert_default();
         Outcome::Done(Fact::Container(Box::new(Inspected { instance, exit })))
     };
