@@ -1,1 +1,4 @@
 //! Effects: the agent and everything that touches a clock, a file or a socket.
+
+pub mod bollard;
+pub mod sandbox_image;
