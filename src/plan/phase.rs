@@ -90,8 +90,8 @@ mod tests {
     }
 
     #[test]
-    fn the_phase_is_the_kubelets() {
-        use Phase::{Failed, Pending, Running, Succeeded};
+    fn the_phase_of_a_pod_that_always_runs_is_the_kubelets() {
+        use Phase::{Pending, Running};
         rows(
             Always,
             &[],
@@ -133,6 +133,11 @@ mod tests {
                 (true, "s r", "r", Running),
             ],
         );
+    }
+
+    #[test]
+    fn the_phase_of_a_pod_that_may_end_is_the_kubelets() {
+        use Phase::{Failed, Pending, Running, Succeeded};
         rows(
             Never,
             &[],
