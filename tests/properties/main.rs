@@ -135,7 +135,9 @@ proptest! {
             if let Step::Planned(planned) = step
                 && !world.desired.knows(podkeeper::sim::event::SOURCE)
             {
-                let removed = planned.iter().filter(|action| matches!(action.cause, Cause::Removed { .. }));
+                let removed = planned.iter().filter(|action| {
+                    matches!(action.cause, Cause::Removed { .. }) && world.desired.get(&action.pod).is_none()
+                });
                 wrong.extend(removed.cloned());
             }
         });
