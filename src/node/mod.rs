@@ -1,1 +1,7 @@
 //! Effects: the agent and everything that touches a clock, a file or a socket.
+
+pub mod bollard;
+pub mod clock;
+pub mod sandbox_image;
+pub mod sources;
+pub mod store;
