@@ -18,9 +18,11 @@ pub mod observed;
 pub mod status;
 
 mod changes;
+mod conditions;
 mod garbage;
 mod images;
 mod init;
+mod phase;
 mod pod;
 mod ports;
 mod regular;
@@ -74,6 +76,11 @@ pub fn wake_at(desired: &Desired, observed: &Observed) -> Option<Time> {
 }
 
 /// What to tell people, one entry for each pod that is desired or observed.
-pub fn status(_desired: &Desired, _observed: &Observed) -> Vec<PodStatus> {
-    Vec::new()
+pub fn status(desired: &Desired, observed: &Observed) -> Vec<PodStatus> {
+    let mut out = Vec::new();
+    rounds::for_each_pod(desired, observed, |key, declared, pod| {
+        let verdict = pod::judge(desired, observed, key, declared, pod);
+        out.push(status::of_pod(desired, observed, key, declared, pod, &verdict));
+    });
+    out
 }
