@@ -92,6 +92,8 @@ pub fn fold(observed: &mut Observed, at: Time, action: &Action, outcome: &Outcom
     finish(observed, action);
     match outcome {
         Outcome::Done(fact) => done(observed, action, fact),
+        // Nothing was sent: that tells of the engine, and nothing of the container.
+        Outcome::Refused(DockerError::Unreachable { .. }) => return true,
         Outcome::Refused(error) => refused(observed, action, error),
         Outcome::Uncertain(error) => {
             if !action.call.is_look() {
