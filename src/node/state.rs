@@ -47,6 +47,13 @@ pub fn known_key(dir: &Path) -> Option<[u8; 16]> {
     fs::read(dir.join(KEY)).ok()?.try_into().ok()
 }
 
+/// What is remembered there, as far as it can be read. For those who only look.
+pub fn known_ledger(dir: &Path) -> Ledger {
+    let read = |name| serde_json::from_slice::<Checkpoint>(&fs::read(dir.join(name)).ok()?).ok();
+    let checkpoint = [LEDGER, LEDGER_BEFORE].into_iter().find_map(read);
+    checkpoint.filter(|c| c.version == VERSION).map(|c| c.ledger).unwrap_or_default()
+}
+
 impl StateDir {
     /// Makes the directory when it is missing, and takes hold of it.
     ///
