@@ -7,6 +7,7 @@
 //! **Invariant:** no bollard type leaves this file and its folder.
 
 mod endpoint;
+mod events;
 mod refusal;
 mod request;
 mod version;
@@ -17,23 +18,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ::bollard::query_parameters::{
-    CreateContainerOptionsBuilder, CreateImageOptionsBuilder, EventsOptionsBuilder, ImportImageOptions,
+    CreateContainerOptionsBuilder, CreateImageOptionsBuilder, ImportImageOptions,
     RemoveContainerOptionsBuilder, StopContainerOptionsBuilder,
 };
 use ::bollard::{BollardRequest, ClientVersion};
-use futures_util::{Stream, StreamExt, TryStreamExt};
+use futures_util::{Stream, StreamExt};
 use http_body_util::Empty;
-use hyper::Request;
 use hyper::body::{Body, Bytes, Incoming};
+use hyper::{Request, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 pub use endpoint::{DEFAULT as DEFAULT_ENDPOINT, Endpoint};
+pub use events::Events;
 
 use crate::docker::{Docker, DockerError, EngineVersion, Inspected, Look};
 use crate::model::ContainerId;
 use crate::node::sandbox_image;
-use crate::observer::Hint;
 use crate::plan::config::{ContainerConfig, EngineResources};
 use crate::plan::{Instance, labels};
 use endpoint::{NotConnected, SendError};
@@ -45,6 +46,8 @@ const CALL: Duration = Duration::from_secs(30);
 const STOP_MARGIN: Duration = Duration::from_secs(15);
 /// A pull that tells nothing for so long hangs; extracting a large layer is silent for minutes.
 const PULL_SILENCE: Duration = Duration::from_secs(300);
+/// The kernel's lowest OOM score: never killed.
+const LOWEST_OOM_SCORE: i32 = -1000;
 /// The engine's own default for a stop without a time.
 const ENGINE_GRACE: u32 = 10;
 
@@ -116,11 +119,16 @@ impl Engine {
     /// [`Trouble`], whose message says what to do.
     pub async fn connect(&self) -> Result<EngineVersion, Trouble> {
         self.door.forget();
-        let info = self.get::<Info>("/info");
-        let (announced, info) = tokio::join!(self.announced(), info);
+        // Both at once: an agent that restarts should not wait for the slower one twice.
+        let (announced, info) = tokio::join!(self.announced(), self.get::<Info>("/info"));
         let (announced, api) = announced?;
         let info = info.map_err(|error| Trouble::Away(error.to_string()))?;
         Ok(EngineVersion { version: announced.version, api: api.to_string(), memory_bytes: info.mem_total })
+    }
+
+    /// True when the engine cannot protect a container from the kernel's out-of-memory killer.
+    pub fn cannot_lower_oom_scores(&self) -> bool {
+        self.door.oom_floor > LOWEST_OOM_SCORE
     }
 
     async fn announced(&self) -> Result<(Announced, ApiVersion), Trouble> {
@@ -148,17 +156,8 @@ impl Engine {
     /// A whole JSON answer, decoded into the fields that we use.
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, DockerError> {
         let work = async {
-            let request = Request::get(path).body(Empty::<Bytes>::new()).map_err(|error| {
-                DockerError::Refused { status: 400, message: format!("{path} cannot be asked for: {error}") }
-            })?;
-            let response = self.door.send(request).await.map_err(refusal::of_send)?;
-            let status = response.status();
-            let body = endpoint::whole(response)
-                .await
-                .map_err(|error| refusal::of_send(SendError::Broken(error)))?;
-            if !status.is_success() {
-                return Err(refusal::of_status(status.as_u16(), message(&body)));
-            }
+            let response = self.answer(path).await?;
+            let body = endpoint::whole(response).await.map_err(|error| refusal::uncertain(&error))?;
             // An empty or cut body is not an empty list.
             serde_json::from_slice(&body).map_err(|error| DockerError::Uncertain {
                 message: format!("the engine's answer to {path} cannot be read: {error}"),
@@ -167,38 +166,38 @@ impl Engine {
         within(CALL, work).await
     }
 
-    /// What the engine tells as it happens, of the containers of this node; ends with the connection.
-    pub fn events(&self, node: &str) -> impl Stream<Item = Result<(ContainerId, Hint), DockerError>> + use<> {
-        let filters = std::collections::HashMap::from([
-            ("type", vec!["container".to_owned()]),
-            ("label", vec![format!("{}={node}", labels::NODE)]),
-            // Never `exec_*`: each probe would wake the agent three times.
-            ("event", HINTS.iter().map(|(word, _)| (*word).to_owned()).collect()),
-        ]);
-        let options = EventsOptionsBuilder::new().filters(&filters).build();
-        self.bollard.events(Some(options)).map_err(refusal::of_bollard).try_filter_map(|event| async move {
-            let action = event.action.unwrap_or_default();
-            let hint = HINTS.iter().find(|(word, _)| *word == action).map(|&(_, hint)| hint);
-            let id = event.actor.and_then(|actor| actor.id).map(|id| ContainerId(id.into()));
-            Ok(id.zip(hint))
-        })
+    /// The head of an answer that is not a refusal.
+    async fn answer(&self, path: &str) -> Result<Response<Incoming>, DockerError> {
+        let request = Request::get(path).body(Empty::<Bytes>::new()).map_err(|error| {
+            DockerError::Refused { status: 400, message: format!("{path} cannot be asked for: {error}") }
+        })?;
+        let response = self.door.send(request).await.map_err(refusal::of_send)?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let body = endpoint::whole(response).await.map_err(|error| refusal::uncertain(&error))?;
+        Err(refusal::of_status(status.as_u16(), message(&body)))
+    }
+
+    /// What the engine tells as it happens, of the containers of this node. The stream is open when this
+    /// returns, so that a list that is asked for afterwards and the events together miss nothing.
+    ///
+    /// # Errors
+    /// When the stream cannot be opened.
+    pub async fn events(&self, node: &str) -> Result<Events, DockerError> {
+        let words = events::WORDS.map(|(word, _)| word);
+        let label = format!("{}={node}", labels::NODE);
+        let filters =
+            serde_json::json!({ "type": ["container"], "label": [label], "event": words }).to_string();
+        let path = format!("/events?filters={}", escaped(&filters));
+        within(CALL, self.answer(&path)).await.map(|response| Events::new(response.into_body()))
     }
 }
 
-/// The engine's words for what happens to a container. Podman says `remove`.
-const HINTS: [(&str, Hint); 7] = [
-    ("start", Hint::Started),
-    ("die", Hint::Died),
-    ("oom", Hint::Oom),
-    ("destroy", Hint::Destroyed),
-    ("remove", Hint::Destroyed),
-    ("pause", Hint::Paused),
-    ("unpause", Hint::Unpaused),
-];
-
 impl Door {
     /// Sends a request under the negotiated version.
-    async fn send<B>(&self, mut request: Request<B>) -> Result<hyper::Response<Incoming>, SendError>
+    async fn send<B>(&self, mut request: Request<B>) -> Result<Response<Incoming>, SendError>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -417,7 +416,6 @@ fn escaped(text: &str) -> String {
 /// then fails to start anything with a negative score. The process behind the socket can be asked.
 fn oom_floor(endpoint: &Endpoint) -> i32 {
     const CAP_SYS_RESOURCE: u32 = 24;
-    const LOWEST: i32 = -1000;
     let ask = || {
         let Endpoint::Unix(path) = endpoint else { return None };
         let socket = std::os::unix::net::UnixStream::connect(path).ok()?;
@@ -426,11 +424,11 @@ fn oom_floor(endpoint: &Endpoint) -> i32 {
         let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
         let capabilities = u64::from_str_radix(capabilities.trim(), 16).ok()?;
         if capabilities & (1 << CAP_SYS_RESOURCE) != 0 {
-            return Some(LOWEST);
+            return Some(LOWEST_OOM_SCORE);
         }
         std::fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).ok()?.trim().parse().ok()
     };
-    ask().unwrap_or(LOWEST)
+    ask().unwrap_or(LOWEST_OOM_SCORE)
 }
 
 #[cfg(test)]

@@ -10,8 +10,6 @@ use podkeeper::observer::Hint;
 use podkeeper::plan::config::ContainerConfig;
 use podkeeper::plan::{Role, State, labels};
 
-use futures_util::StreamExt;
-
 fn engine() -> Engine {
     let endpoint = std::env::var("DOCKER_HOST").unwrap_or_else(|_| DEFAULT_ENDPOINT.into());
     Engine::new(Endpoint::parse(&endpoint).unwrap()).unwrap()
@@ -56,25 +54,18 @@ async fn a_sandbox_lives_and_dies_on_the_real_engine() {
     assert!(engine.image(sandbox_image::NAME).await.unwrap().is_some());
     assert_eq!(engine.image("podkeeper/never:1").await.unwrap(), None);
 
-    let mut events = std::pin::pin!(engine.events(&node));
-    // The stream is open once its head is there; asking for the first event sends the request.
-    let first = async { events.next().await.unwrap().unwrap() };
-    let life = async {
-        let config = sandbox(&node);
-        let id = engine.create(&config).await.unwrap();
-        let again = engine.create(&config).await.unwrap_err();
-        assert!(
-            matches!(&again, DockerError::NameInUse { holder: Some(holder), .. } if *holder == id),
-            "{again}"
-        );
-        engine.start(&id).await.unwrap();
-        engine.start(&id).await.unwrap();
-        id
-    };
-    let ((seen, hint), id) =
-        tokio::time::timeout(std::time::Duration::from_secs(20), futures_util::future::join(first, life))
-            .await
-            .unwrap();
+    let mut events = engine.events(&node).await.unwrap();
+    let config = sandbox(&node);
+    let id = engine.create(&config).await.unwrap();
+    let again = engine.create(&config).await.unwrap_err();
+    assert!(
+        matches!(&again, DockerError::NameInUse { holder: Some(holder), .. } if *holder == id),
+        "{again}"
+    );
+    engine.start(&id).await.unwrap();
+    engine.start(&id).await.unwrap();
+    let event = tokio::time::timeout(std::time::Duration::from_secs(20), events.next()).await;
+    let (seen, hint) = event.expect("no event came").unwrap();
     assert_eq!((seen, hint), (id.clone(), Hint::Started));
 
     let list = engine.list(&node).await.unwrap();

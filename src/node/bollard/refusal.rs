@@ -59,7 +59,7 @@ pub(super) fn of_bollard(error: Error) -> DockerError {
     }
 }
 
-fn uncertain(error: &dyn std::error::Error) -> DockerError {
+pub(super) fn uncertain(error: &dyn std::error::Error) -> DockerError {
     let mut message = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
