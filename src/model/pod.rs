@@ -147,6 +147,13 @@ pub struct Container {
     /// Only on init containers, only `Always`: makes it a sidecar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_policy: Option<RestartPolicy>,
+    /// While it has not succeeded, neither the other probes nor what comes after a sidecar may start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub startup_probe: Option<Probe>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub liveness_probe: Option<Probe>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readiness_probe: Option<Probe>,
     #[serde(skip_serializing_if = "is_false")]
     pub stdin: bool,
     #[serde(skip_serializing_if = "is_false")]
@@ -159,6 +166,29 @@ impl Container {
     /// An init container that keeps running beside the regular ones (`restartPolicy: Always`).
     pub fn is_sidecar(&self) -> bool {
         self.restart_policy == Some(RestartPolicy::Always)
+    }
+}
+
+/// When a container is asked how it is. Kubernetes' defaults.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Probe {
+    pub initial_delay_seconds: u32,
+    pub timeout_seconds: u32,
+    pub period_seconds: u32,
+    pub success_threshold: u32,
+    pub failure_threshold: u32,
+}
+
+impl Default for Probe {
+    fn default() -> Self {
+        Self {
+            initial_delay_seconds: 0,
+            timeout_seconds: 1,
+            period_seconds: 10,
+            success_threshold: 1,
+            failure_threshold: 3,
+        }
     }
 }
 

@@ -1,1 +1,10 @@
 //! Effects: the agent and everything that touches a clock, a file or a socket.
+
+pub mod agent;
+pub mod bollard;
+pub mod clock;
+pub mod sandbox_image;
+pub mod snapshot;
+pub mod sources;
+pub mod state;
+pub mod store;

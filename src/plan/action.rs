@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::model::{ContainerId, Place, PodKey};
+use crate::plan::Fingerprint;
 use crate::plan::config::{ContainerConfig, EngineResources};
 
 /// One engine call that is due, for one pod, with the reason for it.
@@ -13,6 +14,9 @@ pub struct Action {
     pub container: Option<String>,
     pub call: Call,
     pub cause: Cause,
+    /// The fingerprint of the container that the plan saw. The executor checks that the id still carries
+    /// it before it changes or destroys anything.
+    pub seen: Option<Fingerprint>,
 }
 
 /// What the engine is asked. Every call that destroys or changes names the full container id.
@@ -107,6 +111,10 @@ pub enum Cause {
     Finished { how: String },
     /// A newer instance took its place.
     Superseded { by: u32 },
+    /// It was made from a definition that no longer holds.
+    Outdated,
+    /// A probe says that it has to be restarted.
+    ProbeFailed { probe: &'static str },
     /// The engine no longer says what state it is in.
     StateUnknown { state: String },
     /// Something else needs this first.
@@ -150,6 +158,8 @@ impl std::fmt::Display for Cause {
             Cause::SandboxLost { why } => write!(f, "the sandbox {why}"),
             Cause::Finished { how } => write!(f, "the pod has finished: {how}"),
             Cause::Superseded { by } => write!(f, "attempt {by} took its place"),
+            Cause::Outdated => f.write_str("its definition has changed"),
+            Cause::ProbeFailed { probe } => write!(f, "its {probe} probe has failed"),
             Cause::StateUnknown { state } => write!(f, "the engine says its state is {state}"),
             Cause::NeededBy { what } => write!(f, "{what} needs it"),
             Cause::Unknown { fact } => write!(f, "its {fact} is not known yet"),

@@ -1,6 +1,7 @@
 //! What a container on the engine is made of: the part of Docker's create request that we use.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -68,4 +69,28 @@ pub struct EngineResources {
     pub cpu_shares: i64,
     /// Microseconds per period of 100 000; 0 is no limit.
     pub cpu_quota: i64,
+}
+
+/// As the `docker` command writes it: `127.0.0.1:8080→80/tcp`.
+impl fmt::Display for PortBinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.host_ip.is_empty() {
+            write!(f, "{}:", self.host_ip)?;
+        }
+        write!(f, "{}→{}/{}", self.host_port, self.container_port, self.protocol.lower())
+    }
+}
+
+impl fmt::Display for EngineResources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let memory = match self.memory {
+            0 => "no memory limit".into(),
+            bytes => format!("{bytes} bytes"),
+        };
+        let cpu = match self.cpu_quota {
+            0 => "no CPU limit".into(),
+            quota => format!("{} milli-CPU", quota / 100),
+        };
+        write!(f, "{memory}, {cpu}, {} shares", self.cpu_shares)
+    }
 }

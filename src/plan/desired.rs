@@ -68,7 +68,7 @@ pub enum Slot {
 }
 
 /// One pod as one source declares it, with everything that follows from it alone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     pub key: PodKey,
     pub uid: Uid,
@@ -115,7 +115,7 @@ impl Declared {
         };
         let fingerprint = Fingerprint::of_sandbox(&node.key, &pod.spec);
         let containers =
-            all_containers(&pod).map(|c| Fingerprint::of_container(&node.key, &pod.spec, c)).collect();
+            all_containers(&pod).map(|c| Fingerprint::of_container(&node.key, &fingerprint, c)).collect();
         let host_ports = host_ports(&pod);
         Self { key, uid, source, pod, places, fingerprint, containers, host_ports }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
-use crate::model::pod::{Container, PodSpec};
+use crate::model::pod::{Container, DnsPolicy, PodSpec, Protocol};
 use crate::model::{PodKey, Uid};
 
 /// The version that this podkeeper writes. A label of another version is compared field by field.
@@ -30,6 +30,10 @@ pub enum Group {
     Dns,
     Ports,
     Namespaces,
+    /// The init containers: changing one starts the whole pod over, as Kubernetes documents it.
+    Init,
+    /// The sandbox that a container was made for.
+    Pod,
 }
 
 /// What a difference in a group needs.
@@ -44,7 +48,7 @@ pub enum Effect {
 }
 
 impl Group {
-    pub const ALL: [Group; 10] = [
+    pub const ALL: [Group; 12] = [
         Group::Image,
         Group::Command,
         Group::Env,
@@ -55,6 +59,8 @@ impl Group {
         Group::Dns,
         Group::Ports,
         Group::Namespaces,
+        Group::Init,
+        Group::Pod,
     ];
 
     /// Its name in the label. Never changes.
@@ -70,14 +76,18 @@ impl Group {
             Group::Dns => "dns",
             Group::Ports => "ports",
             Group::Namespaces => "namespaces",
+            Group::Init => "init",
+            Group::Pod => "pod",
         }
     }
 
     pub fn effect(self) -> Effect {
         match self {
             Group::Resources => Effect::Update,
-            Group::Image | Group::Command | Group::Env | Group::Terminal => Effect::Container,
-            Group::Network | Group::Names | Group::Dns | Group::Ports | Group::Namespaces => Effect::Sandbox,
+            Group::Image | Group::Command | Group::Env | Group::Terminal | Group::Pod => Effect::Container,
+            Group::Network | Group::Names | Group::Dns | Group::Ports | Group::Namespaces | Group::Init => {
+                Effect::Sandbox
+            }
         }
     }
 }
@@ -96,68 +106,41 @@ impl fmt::Display for Fingerprint {
 impl Fingerprint {
     /// Of the fields that need a new sandbox.
     pub fn of_sandbox(key: &[u8; 16], spec: &PodSpec) -> Self {
-        let ports: Vec<_> = spec
-            .init_containers
-            .iter()
-            .filter(|c| c.is_sidecar())
-            .chain(&spec.containers)
-            .flat_map(|c| &c.ports)
-            .filter_map(|p| {
-                Some((
-                    p.container_port,
-                    p.host_port.filter(|&port| port != 0)?,
-                    p.protocol,
-                    p.host_ip.as_deref().unwrap_or(""),
-                ))
-            })
-            .collect();
+        let ports = published(spec);
+        let names = (&spec.hostname, &spec.host_aliases);
+        let dns = (spec.dns_policy == DnsPolicy::None, &spec.dns_config);
+        let namespaces = (spec.host_pid, spec.host_ipc, spec.share_process_namespace);
+        let alone = Fingerprint(VERSION.to_string().into());
+        let init = spec.init_containers.iter().filter(|c| !c.is_sidecar());
+        let init: Vec<_> = init.map(|c| (&c.name, Self::of_container(key, &alone, c))).collect();
         Self::build(
             key,
             &[
                 (Group::Network, spec.host_network.then(|| json(&true))),
-                (
-                    Group::Names,
-                    given(
-                        &(&spec.hostname, &spec.host_aliases),
-                        spec.hostname.is_some() || !spec.host_aliases.is_empty(),
-                    ),
-                ),
-                (
-                    Group::Dns,
-                    given(
-                        &(spec.dns_policy == crate::model::pod::DnsPolicy::None, &spec.dns_config),
-                        spec.dns_config.is_some(),
-                    ),
-                ),
+                (Group::Names, given(&names, spec.hostname.is_some() || !spec.host_aliases.is_empty())),
+                (Group::Dns, given(&dns, spec.dns_config.is_some())),
                 (Group::Ports, given(&ports, !ports.is_empty())),
-                (
-                    Group::Namespaces,
-                    given(
-                        &(spec.host_pid, spec.host_ipc, spec.share_process_namespace),
-                        spec.host_pid || spec.host_ipc || spec.share_process_namespace,
-                    ),
-                ),
+                (Group::Namespaces, given(&namespaces, namespaces != (false, false, false))),
+                (Group::Init, given(&init, !init.is_empty())),
             ],
         )
     }
 
-    /// Of the fields that need a new container, or an update in place.
-    pub fn of_container(key: &[u8; 16], _pod: &PodSpec, container: &Container) -> Self {
-        let c = container;
+    /// Of the fields that need a new container, or an update in place. The sandbox's digests are part of
+    /// it: a container belongs to the sandbox that it was made for.
+    pub fn of_container(key: &[u8; 16], sandbox: &Fingerprint, c: &Container) -> Self {
+        let command = (&c.command, &c.args, &c.working_dir);
+        let has_command = !c.command.is_empty() || !c.args.is_empty() || c.working_dir.is_some();
+        let terminal = (c.stdin, c.stdin_once, c.tty);
         Self::build(
             key,
             &[
                 (Group::Image, Some(json(&c.image))),
-                (
-                    Group::Command,
-                    given(
-                        &(&c.command, &c.args, &c.working_dir),
-                        !c.command.is_empty() || !c.args.is_empty() || c.working_dir.is_some(),
-                    ),
-                ),
+                (Group::Command, given(&command, has_command)),
                 (Group::Env, given(&c.env, !c.env.is_empty())),
-                (Group::Terminal, given(&(c.stdin, c.stdin_once, c.tty), c.stdin || c.stdin_once || c.tty)),
+                (Group::Terminal, given(&terminal, terminal != (false, false, false))),
                 (Group::Resources, given(&c.resources, !c.resources.is_empty())),
+                (Group::Pod, given(&sandbox.0, sandbox.0.contains(' '))),
             ],
         )
     }
@@ -188,6 +171,19 @@ impl Fingerprint {
     fn group(&self, group: Group) -> Option<&str> {
         self.0.split(' ').find_map(|part| part.strip_prefix(group.as_str())?.strip_prefix('='))
     }
+}
+
+/// The ports that the pod's sandbox publishes, in manifest order: container port, node port, protocol,
+/// address.
+fn published(spec: &PodSpec) -> Vec<(u16, u16, Protocol, &str)> {
+    let sidecars = spec.init_containers.iter().filter(|c| c.is_sidecar());
+    let ports = sidecars.chain(&spec.containers).flat_map(|c| &c.ports);
+    ports
+        .filter_map(|port| {
+            let host_port = port.host_port.filter(|&port| port != 0)?;
+            Some((port.container_port, host_port, port.protocol, port.host_ip.as_deref().unwrap_or("")))
+        })
+        .collect()
 }
 
 /// The uid of a pod whose manifest gives none: the same for as long as node, namespace and name are.

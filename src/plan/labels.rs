@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::model::{ContainerId, PodKey, Uid};
 use crate::plan::ledger::SANDBOX;
+use crate::plan::observed::Probes;
 use crate::plan::{Fingerprint, Instance, Role, SourceKind, State};
 
 /// Which agent owns the container. An object without it is never touched.
@@ -61,6 +62,7 @@ impl Instance {
             ip: None,
             network_mode: Arc::from(""),
             config: None,
+            probes: Probes::default(),
         })
     }
 }

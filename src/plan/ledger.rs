@@ -6,14 +6,14 @@ use im::OrdMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Time, Uid};
-use crate::plan::Fingerprint;
+use crate::plan::{Fingerprint, SourceKind};
 
 /// Memory, as a value. Written to disk by the agent, handed back in `Observed`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Ledger {
     /// Per pod life and container name; the sandbox's name is [`SANDBOX`].
-    pub pods: OrdMap<Uid, Arc<OrdMap<Arc<str>, Memo>>>,
+    pub pods: OrdMap<Uid, Arc<PodMemo>>,
     /// Per image as it is written in manifests.
     pub pulls: OrdMap<Arc<str>, Failure>,
 }
@@ -21,16 +21,30 @@ pub struct Ledger {
 /// The name of the sandbox among the containers of its pod, as the kubelet has it.
 pub const SANDBOX: &str = "POD";
 
+/// What is remembered of one life of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodMemo {
+    /// Who declared it last.
+    pub source: Option<SourceKind>,
+    pub containers: OrdMap<Arc<str>, Memo>,
+}
+
 /// What is remembered of one container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Memo {
     /// The highest attempt that was ever created.
     pub attempt: Option<u32>,
+    /// When that was, and from which definition.
+    pub created_at: Option<Time>,
+    pub made: Option<Fingerprint>,
     /// Restarts in a row without ten minutes of running between them.
     pub streak: u32,
-    /// The last failure to create or start it; gone after a success.
+    /// The last failure to create, start or update it; gone after a success.
     pub failure: Option<Failure>,
+    /// The last failure to stop or remove an instance of it; gone after a success.
+    pub stuck: Option<Failure>,
     /// How its last finished run ended: outlives the container itself.
     pub ended: Option<Ended>,
 }
@@ -57,5 +71,17 @@ pub struct Ended {
     pub attempt: u32,
     pub code: i64,
     pub oom: bool,
+    /// The engine's own words when it could not run it; empty otherwise.
+    pub error: Arc<str>,
+    /// Its network mode, which names the sandbox that it ran in.
+    pub network_mode: Arc<str>,
+    pub started_at: Option<Time>,
     pub at: Time,
+}
+
+impl Ledger {
+    /// What is remembered of one container (or, as [`SANDBOX`], of the sandbox).
+    pub fn memo(&self, uid: &Uid, container: &str) -> Option<&Memo> {
+        self.pods.get(uid)?.containers.get(container)
+    }
 }

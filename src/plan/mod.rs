@@ -7,6 +7,7 @@
 //! **Invariant:** no clock, no log, no `async`, no `Result`, no randomness, no unordered map.
 
 pub mod action;
+pub mod backoff;
 pub mod config;
 pub mod decision;
 pub mod desired;
@@ -16,50 +17,70 @@ pub mod ledger;
 pub mod observed;
 pub mod status;
 
+mod changes;
+mod conditions;
+mod garbage;
+mod images;
+mod init;
+mod phase;
+mod pod;
+mod ports;
+mod regular;
+mod render;
+mod rounds;
+mod sandbox;
+mod scene;
+mod start;
+mod teardown;
+
 pub use action::{Action, Call, Cause, Change};
 pub use config::ContainerConfig;
 pub use decision::{Decision, Reason, Wait};
 pub use desired::{Declared, Desired, Node, Slot, SourceKind};
 pub use fingerprint::Fingerprint;
+pub use images::BUILTIN_SANDBOX_IMAGE;
 pub use ledger::Ledger;
 pub use observed::{Exit, Image, Instance, Observed, PodObserved, Role, State};
+pub use rounds::Rounds;
+pub use scene::Verdict;
 pub use status::PodStatus;
 
 use crate::model::Time;
 
-/// The engine calls that are due now. Empty when there is nothing to do or nothing to do *yet*.
-pub fn plan(_desired: &Desired, _observed: &Observed) -> Vec<Action> {
-    Vec::new()
+/// The engine calls that are due now. Empty when there is nothing to do, or nothing to do *yet*.
+pub fn plan(desired: &Desired, observed: &Observed) -> Vec<Action> {
+    if !observed.listed {
+        return Vec::new();
+    }
+    let mut acts = Vec::new();
+    rounds::for_each_pod(desired, observed, |key, declared, pod| {
+        acts.extend(pod::judge(desired, observed, key, declared, pod).acts);
+    });
+    rounds::due(observed, acts.iter())
 }
 
 /// Everything that is not done now, why, and until when.
-pub fn waits(_desired: &Desired, _observed: &Observed) -> Vec<Wait> {
-    Vec::new()
+pub fn waits(desired: &Desired, observed: &Observed) -> Vec<Wait> {
+    let mut waits = Vec::new();
+    if observed.listed {
+        rounds::for_each_pod(desired, observed, |key, declared, pod| {
+            waits.extend(pod::judge(desired, observed, key, declared, pod).waits);
+        });
+    }
+    waits
 }
 
 /// The first moment at which [`plan`] may say something else although nothing else has changed.
-pub fn wake_at(_desired: &Desired, _observed: &Observed) -> Option<Time> {
-    None
+pub fn wake_at(desired: &Desired, observed: &Observed) -> Option<Time> {
+    waits(desired, observed).iter().filter_map(|wait| wait.until).min()
 }
 
 /// What to tell people, one entry for each pod that is desired or observed.
-pub fn status(_desired: &Desired, _observed: &Observed) -> Vec<PodStatus> {
-    Vec::new()
-}
-
-/// The same judgement as [`plan`], [`wake_at`] and [`status`], remembering the last round, so that a round
-/// costs what has changed and not what there is.
-///
-/// It holds no facts of its own: dropping it and starting anew changes no answer.
-#[derive(Default)]
-pub struct Rounds {}
-
-impl Rounds {
-    pub fn plan(&mut self, desired: &Desired, observed: &Observed) -> Vec<Action> {
-        plan(desired, observed)
-    }
-
-    pub fn wake_at(&self) -> Option<Time> {
-        None
-    }
+pub fn status(desired: &Desired, observed: &Observed) -> Vec<PodStatus> {
+    let mut out = Vec::new();
+    rounds::for_each_pod(desired, observed, |key, declared, pod| {
+        let verdict = pod::judge(desired, observed, key, declared, pod);
+        out.push(status::of_pod(desired, observed, key, declared, pod, &verdict));
+    });
+    out
 }

@@ -36,8 +36,27 @@ pub struct Observed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Image {
-    Present { id: Arc<str> },
-    Absent,
+    /// `pulled_at`: when this agent last pulled it.
+    Present { id: Arc<str>, pulled_at: Option<Time> },
+    /// `at`: when the engine said so.
+    Absent { at: Time },
+}
+
+/// What the probes of one container last said. Absent until a probe has run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Probes {
+    pub startup: Option<Probed>,
+    pub liveness: Option<Probed>,
+    pub readiness: Option<Probed>,
+}
+
+/// The kubelet's three results (`pkg/kubelet/prober/results`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Probed {
+    Unknown,
+    Success,
+    Failure,
 }
 
 /// The containers of one pod.
@@ -70,6 +89,8 @@ pub struct Instance {
     pub network_mode: Arc<str>,
     /// What it was made from; known after it was inspected.
     pub config: Option<Arc<ContainerConfig>>,
+    #[serde(default)]
+    pub probes: Probes,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -122,6 +143,12 @@ impl Role {
 }
 
 impl PodObserved {
+    /// Puts the instances in order: the sandboxes, then by container, the newest attempt first.
+    pub fn new(mut instances: Vec<Arc<Instance>>) -> Self {
+        instances.sort_by(|a, b| a.role.cmp(&b.role).then(b.attempt.cmp(&a.attempt)).then(a.id.cmp(&b.id)));
+        Self { instances }
+    }
+
     pub fn sandboxes(&self) -> impl Iterator<Item = &Arc<Instance>> {
         self.instances.iter().filter(|i| i.role == Role::Sandbox)
     }

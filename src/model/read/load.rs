@@ -266,7 +266,10 @@ impl<'a> Loader<'a> {
     /// Puts a finished node where it belongs: root, list item, key or value.
     fn add(&mut self, mut node: Node<'a>, plain: bool) {
         let Some(open) = self.open.last_mut() else {
-            self.out.root = Some(node);
+            if self.out.root.is_some() {
+                self.fault(node.mark, "a second document begins here", "put a '---' line before it");
+            }
+            self.out.root.get_or_insert(node);
             return;
         };
         match &mut open.body {

@@ -46,7 +46,7 @@ impl<'a> Report<'a> {
         fix: &str,
     ) {
         self.errors += usize::from(severity == Severity::Error);
-        if self.diagnoses.len() > MOST {
+        if self.is_full() {
             return;
         }
         let (message, fix) = match self.diagnoses.len() {
@@ -62,6 +62,11 @@ impl<'a> Report<'a> {
             fix: Some(fix.to_owned()).filter(|fix| !fix.is_empty()),
             source_line: self.lines.shown(line),
         });
+    }
+
+    /// Nothing more will be shown: a message need not be made.
+    pub fn is_full(&self) -> bool {
+        self.diagnoses.len() > MOST
     }
 
     pub fn has_error_on_line(&self, line: u32) -> bool {

@@ -6,12 +6,12 @@
 use granit_parser::{ErrorKind, ScanError};
 
 use super::report::{ROOT, Report};
-use super::text::Document;
+use super::text::{Document, lines};
 use super::tree::{Mark, shortened};
 
 /// Reports the error of the parser, at the place where it was made.
 pub fn explain(error: &ScanError, document: &Document<'_>, report: &mut Report<'_>) {
-    let lines: Vec<&str> = document.text.lines().collect();
+    let lines: Vec<&str> = lines(document.text).map(|line| line.trim_end_matches(['\n', '\r'])).collect();
     if templates(&lines, document.lines_before, report) {
         return;
     }

@@ -47,13 +47,33 @@ pub struct Document<'a> {
     pub lines_before: u32,
 }
 
-/// Splits at `---` lines. What stands before a `---` and is no content (comments, `%YAML`) stays with what follows.
+/// The lines of a text with their ends. YAML ends a line at LF, CR LF, and at CR alone.
+pub fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = match rest.find(['\n', '\r']) {
+            Some(at) if rest[at..].starts_with("\r\n") => at + 2,
+            Some(at) => at + 1,
+            None => rest.len(),
+        };
+        let (line, tail) = rest.split_at(end);
+        rest = tail;
+        Some(line)
+    })
+}
+
+/// Splits at `---` and `...` lines. What stands before a `---` and is no content (comments, `%YAML`) stays with what
+/// follows.
 pub fn split(text: &str) -> Vec<Document<'_>> {
     let mut documents = Vec::new();
     let (mut start, mut start_line) = (0, 0);
     let (mut offset, mut empty) = (0, true);
-    for (number, line) in (0..).zip(text.split_inclusive('\n')) {
-        if is_separator(line) {
+    for (number, line) in (0..).zip(lines(text)) {
+        let end = offset + line.len();
+        if is_marker(line, "---") {
             if !empty {
                 documents.push(Document { text: &text[start..offset], lines_before: start_line });
             }
@@ -63,11 +83,16 @@ pub fn split(text: &str) -> Vec<Document<'_>> {
             }
             let rest = line[3..].trim();
             empty = rest.is_empty() || rest.starts_with('#');
+        } else if is_marker(line, "...") {
+            if !empty {
+                documents.push(Document { text: &text[start..end], lines_before: start_line });
+            }
+            (start, start_line, empty) = (end, number + 1, true);
         } else if empty {
             let line = line.trim();
-            empty = line.is_empty() || line.starts_with(['#', '%']) || line == "...";
+            empty = line.is_empty() || line.starts_with(['#', '%']);
         }
-        offset += line.len();
+        offset = end;
     }
     if !empty {
         documents.push(Document { text: &text[start..], lines_before: start_line });
@@ -75,13 +100,13 @@ pub fn split(text: &str) -> Vec<Document<'_>> {
     documents
 }
 
-fn is_separator(line: &str) -> bool {
-    line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+fn is_marker(line: &str, marker: &str) -> bool {
+    line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
 /// Only directives and comments: YAML wants them in one piece with the `---` after them.
 fn is_prefix(text: &str) -> bool {
-    text.lines().all(|line| line.trim().is_empty() || line.starts_with(['#', '%']))
+    lines(text).all(|line| line.trim().is_empty() || line.starts_with(['#', '%']))
 }
 
 /// The lines of a file, to show them beside a diagnosis.
@@ -96,7 +121,15 @@ const SHOWN: usize = 240;
 
 impl<'a> Lines<'a> {
     pub fn new(text: &'a str) -> Self {
-        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let mut starts = vec![0];
+        starts.extend(lines(text).scan(0, |end, line| {
+            *end += line.len();
+            Some(*end)
+        }));
+        // After the last line's end no further line begins.
+        if starts.len() > 1 {
+            starts.pop();
+        }
         Self { text, starts }
     }
 
@@ -116,8 +149,6 @@ impl<'a> Lines<'a> {
     /// The mark, or the end of the last line when it lies beyond the text (as the end of the input does).
     pub fn within(&self, mark: Mark) -> Mark {
         let last = u32::try_from(self.starts.len()).unwrap_or(u32::MAX);
-        // A file that ends with a line feed has no further line.
-        let last = if last > 1 && self.text.ends_with('\n') { last - 1 } else { last };
         if mark.line >= 1 && mark.line <= last {
             return Mark { column: mark.column.max(1), ..mark };
         }
@@ -147,7 +178,9 @@ mod tests {
 
     #[test]
     fn documents_are_split_at_separators_only() {
-        let cases: [(&str, &[(&str, u32)]); 8] = [
+        let cases: [(&str, &[(&str, u32)]); 10] = [
+            ("a: 1\n...\nb: 2\n...\n# end\n", &[("a: 1\n...\n", 0), ("b: 2\n...\n", 2)]),
+            ("a: 1\r---\rb: 2", &[("a: 1\r", 0), ("---\rb: 2", 1)]),
             ("a: 1\n", &[("a: 1\n", 0)]),
             ("a: 1\n---\nb: 2\n", &[("a: 1\n", 0), ("---\nb: 2\n", 1)]),
             ("---\n---\n# x\n---\nb: 2", &[("---\nb: 2", 3)]),
@@ -171,5 +204,6 @@ mod tests {
             assert_eq!((mark.line, mark.column), expected);
         }
         assert_eq!((lines.get(2), lines.get(3), lines.get(9)), ("cde", "", ""));
+        assert_eq!(Lines::new("").within(Mark { line: 7, column: 3 }), Mark { line: 1, column: 1 });
     }
 }

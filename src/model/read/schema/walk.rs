@@ -125,7 +125,7 @@ impl Walker<'_, '_> {
             self.report.note(mark, path, message, "");
             return;
         }
-        let (hint, fix) = self::hint(key, shape);
+        let (hint, fix) = if self.report.is_full() { Default::default() } else { self::hint(key, shape) };
         self.report.add(self.unknown, mark, path, format!("{path} is not a field{hint}"), &fix);
     }
 

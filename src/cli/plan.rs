@@ -1,0 +1,125 @@
+//! `podkeeper plan`: the dry run.
+//!
+//! What is printed is what the agent would do, because it is the agent's own planner and executor, let loose on
+//! a simulated engine that holds what was observed. The real engine is only looked at, through [`Look`].
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use crate::cli::changes::Changes;
+use crate::cli::declare::declare;
+use crate::cli::escape::Safe;
+use crate::cli::failure::Failure;
+use crate::cli::output::{self, Format, Paint};
+use crate::cli::snapshot::Snapshot;
+use crate::cli::target::Target;
+use crate::cli::{json, live, look, render};
+use crate::docker::Look;
+use crate::node::state;
+use crate::plan::{BUILTIN_SANDBOX_IMAGE, Desired, Fingerprint, Node, Observed};
+use crate::sim::rehearse;
+
+/// Print what would be done, in order, each step with its cause; touch nothing
+///
+/// Pods on the engine that came from a file and that PATH no longer declares are planned for removal.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:  podkeeper plan web.yaml\n           \
+                                   podkeeper plan --observed node1.json --detailed-exitcode /etc/podkeeper")]
+pub struct Args {
+    /// Manifests: files, directories, or - for standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Plan against this snapshot of `podkeeper observe` instead of an engine
+    #[arg(long, value_name = "FILE")]
+    observed: Option<PathBuf>,
+
+    #[command(flatten)]
+    target: Target,
+
+    /// How to print the plan
+    #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    output: Format,
+
+    /// Exit with 0 when there is nothing to do, 2 when there is something, 1 on an error
+    #[arg(long)]
+    detailed_exitcode: bool,
+}
+
+pub fn run(args: Args) -> Result<ExitCode, Failure> {
+    let (desired, observed) = match &args.observed {
+        Some(file) => offline(&args, Snapshot::read(file)?)?,
+        None => {
+            let node = node(args.target.node_name(), &args.target);
+            let desired = declare(&node, &args.paths)?;
+            let observed = live::block_on(async {
+                let (engine, version) = live::connect(&args.target).await?;
+                let mut observed = live::list(&engine, &args.target, &version).await?;
+                if state::known_key(&args.target.state_dir()).is_none() {
+                    compare_by_field(&mut observed, &args.target);
+                }
+                complete(&engine, &desired, &mut observed).await?;
+                Ok(observed)
+            })?;
+            (desired, observed)
+        }
+    };
+    let changes = Changes::new(&desired, &observed, rehearse(&desired, &observed));
+    match args.output {
+        Format::Text => output::print(render::text(&changes, observed.at, Paint::for_stdout()))?,
+        Format::Json => {
+            let known = |id: &_| observed.pods.values().any(|pod| pod.instances.iter().any(|i| i.id == *id));
+            output::print(json::text(&changes, &desired.node.name, observed.at, known))?;
+        }
+    }
+    let something = args.detailed_exitcode && changes.actions() > 0;
+    Ok(if something { ExitCode::from(2) } else { ExitCode::SUCCESS })
+}
+
+/// All that a dry run does to an engine: it holds no more than a [`Look`].
+async fn complete(engine: &impl Look, desired: &Desired, observed: &mut Observed) -> Result<(), Failure> {
+    look::answer(engine, desired, observed).await
+}
+
+fn offline(args: &Args, snapshot: Snapshot) -> Result<(Desired, Observed), Failure> {
+    let name = args.target.given_node_name().map_or(snapshot.node, str::to_owned);
+    let node = node(name, &args.target);
+    let desired = declare(&node, &args.paths)?;
+    if state::known_key(&args.target.state_dir()).is_none() && !snapshot.observed.pods.is_empty() {
+        return Err(Failure::error(format!(
+            "no node key can be read in {}, and without it nobody can tell whether what runs on {} is what is \
+             declared: plan on that node, or give --state-dir with a copy of its node.key",
+            args.target.state_dir().display(),
+            node.name,
+        )));
+    }
+    Ok((desired, snapshot.observed))
+}
+
+pub fn node(name: String, target: &Target) -> Node {
+    let key = state::known_key(&target.state_dir()).unwrap_or_default();
+    Node { name: name.into(), key, sandbox_image: BUILTIN_SANDBOX_IMAGE.into() }
+}
+
+/// Digests say nothing without the key that made them. A label of a version that is not known makes the planner
+/// compare field by field, with what the engine's inspect says.
+fn compare_by_field(observed: &mut Observed, target: &Target) {
+    if observed.pods.is_empty() {
+        return;
+    }
+    let dir = target.state_dir();
+    eprintln!(
+        "note: no node key can be read in {}: comparing field by field (run as the agent's user, or give \
+         its --state-dir)",
+        Safe(&dir.display().to_string())
+    );
+    let pods = observed.pods.iter().map(|(key, pod)| {
+        let mut pod = (**pod).clone();
+        for instance in &mut pod.instances {
+            Arc::make_mut(instance).fingerprint = Fingerprint("0".into());
+        }
+        (key.clone(), Arc::new(pod))
+    });
+    observed.pods = pods.collect();
+}

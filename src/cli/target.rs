@@ -1,0 +1,52 @@
+//! Which engine, which node, whose state: the flags that every command with an engine shares.
+
+use std::path::PathBuf;
+
+/// Which engine, which node, whose state
+#[derive(Clone, Debug, clap::Args)]
+pub struct Target {
+    /// Docker Engine: unix:///path or tcp://host:port [default: $DOCKER_HOST, else
+    /// unix:///var/run/docker.sock]
+    #[arg(long, env = "PODKEEPER_ENGINE", hide_env_values = true, value_name = "ENDPOINT")]
+    engine: Option<String>,
+
+    /// Name of this node: pods on the engine belong to it [default: host name]
+    #[arg(long, env = "PODKEEPER_NODE_NAME", hide_env_values = true, value_name = "NAME")]
+    node_name: Option<String>,
+
+    /// Where the agent keeps its state [default: /var/lib/podkeeper, for an ordinary user
+    /// $XDG_STATE_HOME/podkeeper]
+    #[arg(long, env = "PODKEEPER_STATE_DIR", hide_env_values = true, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+}
+
+/// Where the engine listens when nobody says otherwise.
+const DEFAULT_ENGINE: &str = "unix:///var/run/docker.sock";
+
+impl Target {
+    pub fn engine(&self) -> String {
+        let from_docker = || std::env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty());
+        self.engine.clone().or_else(from_docker).unwrap_or_else(|| DEFAULT_ENGINE.into())
+    }
+
+    /// The name that was asked for, if any.
+    pub fn given_node_name(&self) -> Option<&str> {
+        self.node_name.as_deref()
+    }
+
+    pub fn node_name(&self) -> String {
+        self.node_name.clone().unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into())
+    }
+
+    pub fn state_dir(&self) -> PathBuf {
+        if let Some(dir) = &self.state_dir {
+            return dir.clone();
+        }
+        if rustix::process::geteuid().is_root() {
+            return "/var/lib/podkeeper".into();
+        }
+        let var = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let state = var("XDG_STATE_HOME").or_else(|| Some(var("HOME")?.join(".local/state")));
+        state.unwrap_or_else(|| "/var/lib".into()).join("podkeeper")
+    }
+}

@@ -1,0 +1,372 @@
+//! The agent's loop: what happened → what is known → what is due → the engine, and around again.
+//!
+//! One task does all of it. Calls to the engine run side by side inside it; each outcome is folded into what
+//! is known and the next round is planned at once, so a chain of five steps costs five calls and no list.
+//!
+//! # Guarantees
+//! Nothing is planned while the engine is gone, has not been listed, or has to be listed again because
+//! nobody can say what a call did. A list never overwrites what was learnt while it was under way.
+
+use std::collections::BTreeSet;
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::docker::{DockerError, Look};
+use crate::executor::{self, Outcome};
+use crate::model::PodKey;
+use crate::node::bollard::Engine;
+use crate::node::clock::Clock;
+use crate::node::snapshot::{EngineStatus, Snapshot, Snapshots};
+use crate::node::sources::watch::Waker;
+use crate::node::state::StateDir;
+use crate::node::store::Declarations;
+use crate::observer;
+use crate::plan::{Action, Desired, Instance, Ledger, Observed, Rounds};
+
+mod journal;
+mod lanes;
+mod link;
+
+use journal::Journal;
+use lanes::Lanes;
+use link::{Change, Link};
+
+/// How long actions that are under way may take to end after SIGTERM.
+const FAREWELL: Duration = Duration::from_secs(8);
+/// A changed ledger is on disk after this time at the latest.
+const LEDGER_DELAY: Duration = Duration::from_secs(1);
+
+/// After a reconnect with calls still under way.
+const SECOND_LOOK: Duration = Duration::from_secs(1);
+
+pub struct Settings {
+    pub engine: Engine,
+    pub state: StateDir,
+    pub clock: Clock,
+    /// The longest time between two full lists.
+    pub sync: Duration,
+    /// Creates and starts at once.
+    pub concurrency: usize,
+}
+
+type Listing = Pin<Box<dyn Future<Output = Result<Vec<Instance>, DockerError>>>>;
+type Running = Pin<Box<dyn Future<Output = Ended>>>;
+
+/// An action that has come to its end.
+struct Ended {
+    action: Action,
+    took: Duration,
+    outcome: Outcome,
+}
+
+enum Input {
+    Declared,
+    Link(Change),
+    Listed(Result<Vec<Instance>, DockerError>),
+    Ended(Box<Ended>),
+    Timer,
+    Reread,
+    Stop,
+}
+
+pub struct Agent {
+    settings: Settings,
+    declarations: watch::Receiver<Declarations>,
+    wakers: Vec<Waker>,
+    snapshots: watch::Sender<Arc<Snapshot>>,
+    link: Link,
+    status: EngineStatus,
+    desired: Desired,
+    observed: Observed,
+    rounds: Rounds,
+    lanes: Lanes,
+    journal: Journal,
+    running: FuturesUnordered<Running>,
+    listing: Option<Listing>,
+    /// Pods of which something was learnt since the list was asked for: it says nothing new of them.
+    touched: BTreeSet<PodKey>,
+    /// Nobody knows what a call did, or a container is unknown: list before the next plan.
+    unsure: bool,
+    next_list: Instant,
+    saved: Ledger,
+    save_at: Option<Instant>,
+}
+
+impl Agent {
+    pub fn new(settings: Settings, declarations: watch::Receiver<Declarations>, wakers: Vec<Waker>) -> Self {
+        let now = declarations.borrow().clone();
+        let ledger = settings.state.ledger();
+        let observed = Observed { at: settings.clock.now(), ledger: ledger.clone(), ..Observed::default() };
+        let snapshot = Snapshot {
+            at: observed.at,
+            desired: now.desired.clone(),
+            observed: observed.clone(),
+            sources: now.sources,
+            engine: EngineStatus::Connecting,
+        };
+        Self {
+            link: Link::new(settings.engine.clone(), now.desired.node.name.to_string()),
+            lanes: Lanes::new(settings.concurrency),
+            snapshots: watch::Sender::new(Arc::new(snapshot)),
+            status: EngineStatus::Connecting,
+            desired: now.desired,
+            observed,
+            rounds: Rounds::default(),
+            journal: Journal::default(),
+            running: FuturesUnordered::new(),
+            listing: None,
+            touched: BTreeSet::new(),
+            unsure: false,
+            next_list: Instant::now(),
+            saved: ledger,
+            save_at: None,
+            settings,
+            declarations,
+            wakers,
+        }
+    }
+
+    /// What others may read of it.
+    pub fn snapshots(&self) -> Snapshots {
+        self.snapshots.subscribe()
+    }
+
+    /// Runs until SIGTERM or SIGINT. Containers stay as they are.
+    ///
+    /// # Errors
+    /// When the process may not listen to signals.
+    pub async fn run(mut self) -> Result<(), String> {
+        let fails = |error: std::io::Error| format!("signals cannot be received: {error}");
+        let mut term = signal(SignalKind::terminate()).map_err(fails)?;
+        let mut int = signal(SignalKind::interrupt()).map_err(fails)?;
+        let mut hup = signal(SignalKind::hangup()).map_err(fails)?;
+        loop {
+            let input = self.next(&mut term, &mut int, &mut hup).await;
+            if matches!(input, Input::Stop) {
+                break;
+            }
+            self.take(input);
+            self.round();
+        }
+        self.farewell(&mut term, &mut int).await;
+        Ok(())
+    }
+
+    async fn next(&mut self, term: &mut Signal, int: &mut Signal, hup: &mut Signal) -> Input {
+        let timer = self.timer();
+        let listing = async {
+            match &mut self.listing {
+                Some(listing) => listing.await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            _ = term.recv() => Input::Stop,
+            _ = int.recv() => Input::Stop,
+            _ = hup.recv() => Input::Reread,
+            Ok(()) = self.declarations.changed() => Input::Declared,
+            Some(ended) = self.running.next() => Input::Ended(Box::new(ended)),
+            change = self.link.next() => Input::Link(change),
+            listed = listing => Input::Listed(listed),
+            () = tokio::time::sleep_until(timer) => Input::Timer,
+        }
+    }
+
+    /// When to look at the clock again although nothing happens.
+    fn timer(&self) -> Instant {
+        let wake = self.rounds.wake_at().filter(|_| self.link.is_up());
+        let wake = wake.map(|wake| Instant::now() + self.settings.clock.until(wake));
+        let list = (self.link.is_up() && self.listing.is_none()).then_some(self.next_list);
+        let far = Instant::now() + Duration::from_secs(3600);
+        [wake, list, self.save_at].into_iter().flatten().min().unwrap_or(far)
+    }
+
+    fn take(&mut self, input: Input) {
+        let at = self.settings.clock.now();
+        self.observed.at = at;
+        match input {
+            Input::Declared => self.desired = self.declarations.borrow_and_update().desired.clone(),
+            Input::Link(change) => self.linked(change),
+            Input::Listed(Ok(instances)) => {
+                self.listing = None;
+                self.relist(instances);
+            }
+            Input::Listed(Err(error)) => {
+                let change = self.link.lost(error);
+                self.linked(change);
+            }
+            Input::Ended(ended) => self.ended(*ended),
+            Input::Timer | Input::Stop => {}
+            Input::Reread => {
+                tracing::info!("SIGHUP: reading the sources again");
+                self.wakers.iter().for_each(Waker::wake);
+            }
+        }
+    }
+
+    fn linked(&mut self, change: Change) {
+        match change {
+            Change::Up(connected) => {
+                let version = connected.version;
+                tracing::info!(engine = %self.settings.engine.endpoint(), version = version.version, api = version.api, "connected");
+                self.observed.memory_bytes = version.memory_bytes;
+                self.status = EngineStatus::Up(Arc::new(version));
+                self.relist(connected.instances);
+                if !self.observed.in_flight.is_empty() {
+                    // What began before the engine went away may never come to an honest end.
+                    self.next_list = Instant::now() + SECOND_LOOK;
+                }
+            }
+            Change::Event(id, hint) => {
+                let at = self.observed.at;
+                let pod = self.observed.pods.iter().find(|(_, pod)| pod.instances.iter().any(|i| i.id == id));
+                self.touched.extend(pod.map(|(key, _)| key.clone()));
+                // A list that is under way may have been taken before this.
+                if observer::hint(&mut self.observed, at, &id, hint) {
+                    self.listing = None;
+                    self.unsure = true;
+                }
+            }
+            Change::Down(trouble, pause) => {
+                self.listing = None;
+                self.touched.clear();
+                let message = trouble.message();
+                let known = matches!(&self.status, EngineStatus::Down(known) if **known == *message);
+                if !known && !pause.is_zero() {
+                    tracing::error!(retry = ?pause, "{message}");
+                }
+                self.status = EngineStatus::Down(message.into());
+            }
+        }
+    }
+
+    /// A list replaces what is known, except of pods of which something was learnt since it was asked for.
+    fn relist(&mut self, mut instances: Vec<Instance>) {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.extend(self.observed.in_flight.keys().cloned());
+        instances.retain(|instance| !touched.contains(&instance.pod));
+        let known = touched.iter().filter_map(|key| self.observed.pods.get(key));
+        instances.extend(known.flat_map(|pod| &pod.instances).map(|instance| Instance::clone(instance)));
+        let at = self.observed.at;
+        observer::relist(&mut self.observed, at, instances);
+        observer::tidy(&mut self.observed, &self.desired);
+        self.unsure = false;
+        self.next_list = Instant::now() + self.settings.sync;
+    }
+
+    fn ended(&mut self, ended: Ended) {
+        let Ended { action, took, outcome } = ended;
+        let at = self.observed.at;
+        self.lanes.leave(&action.call);
+        self.journal.action(at, &action, took, &outcome);
+        self.touched.insert(action.pod.clone());
+        if observer::fold(&mut self.observed, at, &action, &outcome) {
+            self.listing = None;
+            self.unsure = true;
+            // What the list says of this pod is what is asked for.
+            self.touched.remove(&action.pod);
+        }
+    }
+
+    /// Plans, begins what may begin, and tells what is known.
+    fn round(&mut self) {
+        if self.link.is_up() && self.listing.is_none() && (self.unsure || Instant::now() >= self.next_list) {
+            self.list();
+        }
+        if self.link.is_up() && !self.unsure {
+            let plan = self.rounds.plan(&self.desired, &self.observed);
+            for action in self.lanes.admit(plan) {
+                self.begin(action);
+            }
+            self.journal.waits(self.rounds.waits());
+        }
+        self.checkpoint();
+        let sources = self.declarations.borrow().sources.clone();
+        self.snapshots.send_replace(Arc::new(Snapshot {
+            at: self.observed.at,
+            desired: self.desired.clone(),
+            observed: self.observed.clone(),
+            sources,
+            engine: self.status.clone(),
+        }));
+    }
+
+    fn list(&mut self) {
+        let (engine, node) = (self.settings.engine.clone(), self.desired.node.name.clone());
+        self.touched.clear();
+        self.listing = Some(Box::pin(async move { engine.list(&node).await }));
+    }
+
+    fn begin(&mut self, action: Action) {
+        observer::begin(&mut self.observed, &action);
+        let engine = self.settings.engine.clone();
+        self.running.push(Box::pin(async move {
+            let began = Instant::now();
+            let outcome = executor::execute(&engine, &action).await;
+            Ended { took: began.elapsed(), action, outcome }
+        }));
+    }
+
+    /// Writes the ledger a second after it changed.
+    fn checkpoint(&mut self) {
+        let changed = !same(&self.saved, &self.observed.ledger);
+        match self.save_at {
+            None if changed => self.save_at = Some(Instant::now() + LEDGER_DELAY),
+            Some(due) if Instant::now() >= due => {
+                self.save_at = None;
+                if changed {
+                    self.save();
+                }
+            }
+            None | Some(_) => {}
+        }
+    }
+
+    fn save(&mut self) {
+        match self.settings.state.write_ledger(&self.observed.ledger) {
+            Ok(()) => self.saved = self.observed.ledger.clone(),
+            Err(error) => {
+                tracing::error!(
+                    "the ledger cannot be written ({error}): free space in --state-dir; trying again"
+                );
+                self.save_at = Some(Instant::now() + LEDGER_DELAY * 30);
+            }
+        }
+    }
+
+    /// Lets what is under way come to its end, for a while, and remembers what it led to.
+    async fn farewell(&mut self, term: &mut Signal, int: &mut Signal) {
+        let until = Instant::now() + FAREWELL;
+        if !self.running.is_empty() {
+            tracing::info!(actions = self.running.len(), "stopping: waiting for what is under way");
+        }
+        while !self.running.is_empty() {
+            tokio::select! {
+                Some(ended) = self.running.next() => {
+                    self.observed.at = self.settings.clock.now();
+                    self.ended(ended);
+                }
+                () = tokio::time::sleep_until(until) => break,
+                _ = term.recv() => break,
+                _ = int.recv() => break,
+            }
+        }
+        if !same(&self.saved, &self.observed.ledger) {
+            self.save();
+        }
+        tracing::info!("stopped; containers keep running");
+    }
+}
+
+/// By identity first: most rounds change nothing in it.
+fn same(old: &Ledger, new: &Ledger) -> bool {
+    old.pods.ptr_eq(&new.pods) && old.pulls.ptr_eq(&new.pulls) || old == new
+}

@@ -1,0 +1,115 @@
+//! What the agent logs: one line for each action, and one for each wait that is new.
+//!
+//! The same trouble of the same container is told once a minute. Values of env are in no line: actions and
+//! causes never hold them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::executor::Outcome;
+use crate::model::{PodKey, Time};
+use crate::plan::{Action, Call, Wait};
+
+/// How long the same trouble stays untold.
+const QUIET: Duration = Duration::from_secs(60);
+
+#[derive(Default)]
+pub(super) struct Journal {
+    /// Trouble by what it is about, and when it was last told.
+    told: BTreeMap<(PodKey, String), (String, Time)>,
+    waits: BTreeMap<(PodKey, Option<String>), (&'static str, String)>,
+}
+
+impl Journal {
+    pub fn action(&mut self, at: Time, action: &Action, took: Duration, outcome: &Outcome) {
+        let (pod, container) = (&action.pod, action.container.as_deref().unwrap_or("POD"));
+        let (call, cause) = (word(&action.call), &action.cause);
+        let error = match outcome {
+            Outcome::Done(_) if action.call.is_look() => {
+                return tracing::debug!(%pod, container, action = call, %cause, ?took);
+            }
+            Outcome::Done(_) => return tracing::info!(%pod, container, action = call, %cause, ?took),
+            Outcome::Refused(error) | Outcome::Uncertain(error) => error.to_string(),
+        };
+        if self.is_news(at, pod, format!("{container} {call}"), &error) {
+            let error = printable(&error);
+            tracing::warn!(%pod, container, action = call, %cause, ?took, error);
+        }
+    }
+
+    fn is_news(&mut self, at: Time, pod: &PodKey, about: String, error: &str) -> bool {
+        self.told.retain(|_, (_, told_at)| at.since(*told_at) < QUIET);
+        let key = (pod.clone(), about);
+        if self.told.get(&key).is_some_and(|(told, _)| told == error) {
+            return false;
+        }
+        self.told.insert(key, (error.to_owned(), at));
+        true
+    }
+
+    /// Tells the waits that are new since the last round.
+    pub fn waits<'a>(&mut self, waits: impl Iterator<Item = &'a Wait>) {
+        let mut now = BTreeMap::new();
+        for Wait { pod, container, until, reason } in waits {
+            let key = (pod.clone(), container.clone());
+            let value = (reason.word, reason.message.clone());
+            if self.waits.get(&key) != Some(&value) {
+                let container = container.as_deref().unwrap_or("POD");
+                let (until, why) = (until.map(|until| until.to_string()), printable(&reason.message));
+                if is_a_step(reason.word) {
+                    tracing::debug!(%pod, container, reason = reason.word, until, why, "waits");
+                } else {
+                    tracing::info!(%pod, container, reason = reason.word, until, why, "waits");
+                }
+            }
+            now.insert(key, value);
+        }
+        self.waits = now;
+    }
+}
+
+/// Waits that every pod goes through on its way up.
+fn is_a_step(word: &str) -> bool {
+    matches!(word, "ContainerCreating" | "PodInitializing" | "Pulling")
+}
+
+/// An engine's text on one line, without control characters.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn word(call: &Call) -> &'static str {
+    match call {
+        Call::InspectImage { .. } => "inspect image",
+        Call::InspectContainer { .. } => "inspect container",
+        Call::PullImage { .. } => "pull image",
+        Call::LoadSandboxImage { .. } => "load sandbox image",
+        Call::CreateSandbox { .. } => "create sandbox",
+        Call::CreateContainer { .. } => "create container",
+        Call::StartContainer { .. } => "start container",
+        Call::StopContainer { .. } => "stop container",
+        Call::UnpauseContainer { .. } => "unpause container",
+        Call::RemoveContainer { .. } => "remove container",
+        Call::UpdateContainer { .. } => "update container",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_trouble_is_news_once_a_minute() {
+        let mut journal = Journal::default();
+        let pod = PodKey::new("default", "web");
+        let mut news = |seconds: i64, error: &str| {
+            journal.is_news(Time(seconds * 1000), &pod, "app start".into(), error)
+        };
+        assert!(news(0, "port taken"));
+        assert!(!news(30, "port taken"));
+        assert!(news(40, "another"), "a change is news at once");
+        assert!(news(45, "port taken"));
+        assert!(!news(104, "port taken"));
+        assert!(news(106, "port taken"));
+    }
+}

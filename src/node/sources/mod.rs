@@ -1,0 +1,7 @@
+//! Sources of desired pods. Each only writes, into its own slot of the [store](crate::node::store).
+
+mod brake;
+pub mod file;
+pub mod reading;
+pub mod settle;
+pub mod watch;

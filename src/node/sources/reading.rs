@@ -1,0 +1,250 @@
+//! What a set of manifest files says: what it said before, and what was read now, become pods and diagnoses.
+//!
+//! Pure: no file, no clock. A wrong manifest never hurts a running pod, so every document keeps its last good
+//! version, every file its last good documents, and the whole set its last good files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use im::OrdMap;
+
+use crate::model::read::{Diagnosis, ReadPod, Reading, Severity};
+use crate::model::{Place, PodKey};
+use crate::node::sources::brake::{Brake, Verdict};
+use crate::plan::{Declared, Node, Slot, SourceKind};
+
+type Pods = OrdMap<PodKey, Arc<Declared>>;
+/// A pod and the file that declares it.
+type Claim<'a> = (&'a Arc<str>, &'a Arc<Declared>);
+
+/// What one look at the configured path found.
+pub enum Look {
+    /// All files that count, by name. Complete: what is not here is gone.
+    Files(Vec<(Arc<str>, Seen)>),
+    /// Nothing can be said: the path is missing or cannot be read.
+    Unavailable(String),
+}
+
+/// One file that is there.
+pub enum Seen {
+    /// As it was, or still changing: what was read of it stays.
+    Same,
+    /// Its content changed. The digest tells whether the last one was the same after all.
+    Read { digest: u128, reading: Reading },
+    /// It cannot be read: what was read of it stays.
+    Unreadable(String),
+}
+
+/// What follows from a look.
+#[derive(Debug)]
+pub struct Said {
+    pub slot: Slot,
+    pub diagnoses: Vec<Diagnosis>,
+    /// Why the set cannot be read now.
+    pub error: Option<String>,
+    /// A removal that is not believed yet.
+    pub held: Option<String>,
+    /// Look again after the settle time although nothing may change until then.
+    pub again: bool,
+}
+
+/// Everything that was said so far.
+pub struct Manifests {
+    node: Node,
+    allow_mass_delete: bool,
+    files: OrdMap<Arc<str>, Arc<File>>,
+    /// Which file's pod of that name was taken: it keeps the name while it declares it.
+    winners: BTreeMap<PodKey, Arc<str>>,
+    said: Pods,
+    /// Every document was readable once since the start. Before that an unreadable one may be any pod that
+    /// runs, so nothing may be removed.
+    complete: bool,
+    brake: Brake,
+}
+
+#[derive(Default)]
+struct File {
+    digest: Option<u128>,
+    /// Good pods, in the order of the file.
+    pods: Vec<Arc<Declared>>,
+    diagnoses: Vec<Diagnosis>,
+    /// It has a document that is bad and never was good.
+    unknown: bool,
+}
+
+impl Manifests {
+    pub fn new(node: Node, allow_mass_delete: bool) -> Self {
+        Self {
+            node,
+            allow_mass_delete,
+            files: OrdMap::new(),
+            winners: BTreeMap::new(),
+            said: OrdMap::new(),
+            complete: false,
+            brake: Brake::default(),
+        }
+    }
+
+    /// The digest of the version of a file that was read last: an equal one need not be parsed again.
+    pub fn digest(&self, file: &str) -> Option<u128> {
+        self.files.get(file)?.digest
+    }
+
+    pub fn fold(&mut self, look: Look) -> Said {
+        let files = match look {
+            Look::Files(files) => files,
+            Look::Unavailable(error) => {
+                let slot = Slot::Stale(self.said.clone());
+                let diagnoses = self.diagnoses(Vec::new());
+                return Said { slot, diagnoses, error: Some(error), held: None, again: false };
+            }
+        };
+        let explicitly_empty = files.is_empty();
+        let unsettled = self.take(files);
+        let (pods, doubles) = self.merge();
+        self.complete |= !unsettled && self.files.values().all(|file| !file.unknown);
+        let (held, again) = self.brake(pods, explicitly_empty);
+        let slot =
+            if self.complete { Slot::Known(self.said.clone()) } else { Slot::Stale(self.said.clone()) };
+        let error = (!self.complete).then(|| {
+            "not every manifest could be read since the start, so no pod is removed: see its diagnoses"
+                .to_owned()
+        });
+        Said { slot, diagnoses: self.diagnoses(doubles), error, held, again }
+    }
+
+    /// Puts what was read in place of what it replaces. True when a file that was never read is still changing.
+    fn take(&mut self, files: Vec<(Arc<str>, Seen)>) -> bool {
+        let mut unsettled = false;
+        let mut now: OrdMap<Arc<str>, Arc<File>> = OrdMap::new();
+        for (name, seen) in files {
+            let previous = self.files.get(&name);
+            let file = match (seen, previous) {
+                (Seen::Same, Some(previous)) => previous.clone(),
+                (Seen::Same, None) => {
+                    unsettled = true;
+                    continue;
+                }
+                (Seen::Read { digest, .. }, Some(previous)) if previous.digest == Some(digest) => {
+                    previous.clone()
+                }
+                (Seen::Read { digest, reading }, previous) => {
+                    Arc::new(reread(&self.node, digest, reading, previous))
+                }
+                (Seen::Unreadable(error), previous) => Arc::new(unreadable(&name, error, previous)),
+            };
+            now.insert(name, file);
+        }
+        self.files = now;
+        unsettled
+    }
+
+    /// One pod for each name. Two that want it are a mistake that must not start, stop or swap anything, so
+    /// the one that was there first keeps it, and of two new ones the first in order of their files.
+    fn merge(&mut self) -> (Pods, Vec<Diagnosis>) {
+        let mut claims: BTreeMap<&PodKey, Vec<Claim>> = BTreeMap::new();
+        for (name, file) in &self.files {
+            for pod in &file.pods {
+                claims.entry(&pod.key).or_default().push((name, pod));
+            }
+        }
+        let (mut pods, mut winners, mut doubles) = (Pods::new(), BTreeMap::new(), Vec::new());
+        for (key, claimants) in claims {
+            let held = self.winners.get(key);
+            let winner = claimants.iter().position(|(file, _)| Some(*file) == held).unwrap_or(0);
+            let (file, taken) = claimants[winner];
+            for (_, loser) in claimants.iter().enumerate().filter(|(i, _)| *i != winner).map(|(_, c)| c) {
+                doubles.push(double(loser, taken));
+            }
+            winners.insert(key.clone(), file.clone());
+            pods.insert(key.clone(), taken.clone());
+        }
+        self.winners = winners;
+        (pods, doubles)
+    }
+
+    /// Says the new set, except for removals that are not believed yet.
+    fn brake(&mut self, mut pods: Pods, explicitly_empty: bool) -> (Option<String>, bool) {
+        let removed: BTreeSet<PodKey> =
+            self.said.keys().filter(|key| !pods.contains_key(*key)).cloned().collect();
+        let verdict =
+            self.brake.judge(self.said.len(), removed.clone(), explicitly_empty, self.allow_mass_delete);
+        let (held, again) = match verdict {
+            Verdict::Go => (None, false),
+            Verdict::Again(why) => (Some(why), true),
+            Verdict::Held(why) => (Some(why), false),
+        };
+        if held.is_some() {
+            let kept = removed.iter().filter_map(|key| Some((key.clone(), self.said.get(key)?.clone())));
+            pods.extend(kept.collect::<Vec<_>>());
+        }
+        self.said = pods;
+        (held, again)
+    }
+
+    fn diagnoses(&self, doubles: Vec<Diagnosis>) -> Vec<Diagnosis> {
+        self.files.values().flat_map(|file| &file.diagnoses).cloned().chain(doubles).collect()
+    }
+}
+
+/// A new version of a file. A document that is bad keeps its last good version; when it was never good, it may
+/// be any of the pods that are missing now, so all of them stay.
+fn reread(node: &Node, digest: u128, reading: Reading, previous: Option<&Arc<File>>) -> File {
+    let before = previous.map_or(&[][..], |file| &file.pods);
+    let last_good = |key: &PodKey| before.iter().find(|pod| pod.key == *key).cloned();
+    let has_errors = reading.diagnoses.iter().any(|d| d.severity == Severity::Error);
+    // An empty file is what a writer leaves that has just begun, or that failed.
+    let nothing = reading.pods.is_empty() && !before.is_empty() && reading.diagnoses.is_empty();
+    let mut unknown = has_errors && reading.pods.iter().all(|read| read.pod.is_some());
+    let mut pods: Vec<Arc<Declared>> = Vec::new();
+    for ReadPod { key, pod, places } in reading.pods {
+        let good = match pod {
+            Some(pod) => {
+                let declared = Declared::new(node, SourceKind::File, pod, places);
+                let same = last_good(&declared.key)
+                    .filter(|last| last.pod == declared.pod && last.places == declared.places);
+                Some(same.unwrap_or_else(|| Arc::new(declared)))
+            }
+            None => key.as_ref().and_then(last_good),
+        };
+        unknown |= good.is_none();
+        pods.extend(good);
+    }
+    if unknown || nothing {
+        let missing = before.iter().filter(|old| !pods.iter().any(|pod| pod.key == old.key));
+        pods.extend(missing.cloned().collect::<Vec<_>>());
+    }
+    File { digest: Some(digest), pods, diagnoses: reading.diagnoses, unknown }
+}
+
+fn unreadable(name: &Arc<str>, error: String, previous: Option<&Arc<File>>) -> File {
+    let unknown = previous.is_none_or(|file| file.unknown);
+    let diagnosis = Diagnosis {
+        severity: Severity::Error,
+        place: Place { file: name.clone(), line: 1, column: 1 },
+        field: String::new(),
+        message: error,
+        fix: None,
+        source_line: String::new(),
+    };
+    let pods = previous.map(|file| file.pods.clone()).unwrap_or_default();
+    File { digest: None, pods, diagnoses: vec![diagnosis], unknown }
+}
+
+fn double(loser: &Declared, winner: &Declared) -> Diagnosis {
+    Diagnosis {
+        severity: Severity::Error,
+        place: loser.places.of("metadata.name"),
+        field: "metadata.name".to_owned(),
+        message: format!(
+            "pod {} is declared twice; the one at {} is used",
+            loser.key,
+            winner.places.of("metadata.name")
+        ),
+        fix: Some("give one of them another name, or remove it".to_owned()),
+        source_line: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! Tables and small plots: a set of files over several looks.
+
+use super::*;
+use crate::model::Places;
+use crate::model::pod::{Metadata, Pod};
+
+/// What a file holds: a name is a good pod, `!name` a bad one whose name can be read, `!` one that cannot.
+fn reading(file: &str, documents: &[&str]) -> Reading {
+    let mut reading = Reading::default();
+    for (line, document) in (1..).zip(documents) {
+        let place = Place { file: file.into(), line, column: 1 };
+        let (bad, name) = (document.starts_with('!'), document.trim_start_matches('!'));
+        let (name, image) = name.split_once('=').unwrap_or((name, ""));
+        let metadata = Metadata { name: name.into(), namespace: "default".into(), ..Metadata::default() };
+        let mut pod = Pod { metadata, ..Pod::default() };
+        pod.spec.hostname = Some(image.to_owned()).filter(|image| !image.is_empty());
+        reading.pods.push(ReadPod {
+            key: (!name.is_empty()).then(|| PodKey::new("default", name)),
+            pod: (!bad).then_some(pod),
+            places: Places { file: file.into(), fields: BTreeMap::from([("".into(), (line, 1))]) },
+        });
+        if bad {
+            reading.diagnoses.push(Diagnosis {
+                severity: Severity::Error,
+                place,
+                field: String::new(),
+                message: "it is bad".into(),
+                fix: None,
+                source_line: String::new(),
+            });
+        }
+    }
+    reading
+}
+
+fn read(file: &str, documents: &[&str]) -> (Arc<str>, Seen) {
+    let digest =
+        documents.iter().flat_map(|d| d.bytes()).fold(7u128, |sum, byte| sum * 31 + u128::from(byte));
+    (file.into(), Seen::Read { digest, reading: reading(file, documents) })
+}
+
+fn same(file: &str) -> (Arc<str>, Seen) {
+    (file.into(), Seen::Same)
+}
+
+fn manifests() -> Manifests {
+    let node = Node { name: "n".into(), key: [0; 16], sandbox_image: "pause".into() };
+    Manifests::new(node, false)
+}
+
+/// The pods that are said, with the place of each, and whether others may be removed.
+fn said(said: &Said) -> (char, String) {
+    let (letter, pods) = match &said.slot {
+        Slot::Unknown => ('u', None),
+        Slot::Known(pods) => ('k', Some(pods)),
+        Slot::Stale(pods) => ('s', Some(pods)),
+    };
+    let list =
+        pods.into_iter().flatten().map(|(key, pod)| format!("{}@{}", key.name, pod.places.of("").file));
+    (letter, list.collect::<Vec<_>>().join(" "))
+}
+
+/// Folds one look and tells what is said after it.
+fn look(manifests: &mut Manifests, files: Vec<(Arc<str>, Seen)>) -> (char, String) {
+    said(&manifests.fold(Look::Files(files)))
+}
+
+#[test]
+fn a_bad_document_keeps_its_last_good_version_and_costs_the_others_nothing() {
+    let mut m = manifests();
+    look(&mut m, vec![read("f", &["a=1", "b=1", "c=1"])]);
+    let now = m.fold(Look::Files(vec![read("f", &["a=2", "!b", "d"])]));
+    assert_eq!(said(&now), ('k', "a@f b@f d@f".into()), "c was taken out, and b is known to be bad");
+    let Slot::Known(pods) = &now.slot else { panic!() };
+    let host = |name: &str| pods[&PodKey::new("default", name)].pod.spec.hostname.clone().unwrap();
+    assert_eq!((host("a"), host("b")), ("2".into(), "1".into()));
+    assert_eq!(now.diagnoses.len(), 1);
+}
+
+#[test]
+fn a_bad_document_without_a_name_may_be_any_that_is_missing() {
+    let mut m = manifests();
+    look(&mut m, vec![read("f", &["a", "b", "c"])]);
+    assert_eq!(look(&mut m, vec![read("f", &["a", "!"])]), ('k', "a@f b@f c@f".into()));
+    assert_eq!(look(&mut m, vec![read("f", &["a", "b"])]), ('k', "a@f b@f".into()), "and then it was c");
+}
+
+#[test]
+fn a_name_that_is_new_and_bad_may_be_a_renamed_pod() {
+    let mut m = manifests();
+    look(&mut m, vec![read("f", &["web"])]);
+    assert_eq!(look(&mut m, vec![read("f", &["!web2"])]), ('k', "web@f".into()));
+    assert_eq!(look(&mut m, vec![read("f", &["web2"])]), ('k', "web2@f".into()));
+}
+
+#[test]
+fn an_emptied_file_keeps_its_pods_and_a_deleted_one_does_not() {
+    let mut m = manifests();
+    look(&mut m, vec![read("f", &["a"]), read("g", &["b"])]);
+    assert_eq!(look(&mut m, vec![read("f", &[]), same("g")]), ('k', "a@f b@g".into()));
+    assert_eq!(look(&mut m, vec![same("g")]), ('k', "b@g".into()));
+    assert_eq!(look(&mut m, vec![]), ('k', String::new()), "an empty directory is an explicit nothing");
+}
+
+#[test]
+fn a_file_or_a_path_that_cannot_be_read_keeps_what_it_said() {
+    let mut m = manifests();
+    look(&mut m, vec![read("f", &["a"])]);
+    let unreadable = || ("f".into(), Seen::Unreadable("permission denied".into()));
+    assert_eq!(look(&mut m, vec![unreadable()]), ('k', "a@f".into()));
+    let gone = m.fold(Look::Unavailable("/etc/pods is not there".into()));
+    assert_eq!(said(&gone), ('s', "a@f".into()));
+    assert!(gone.error.is_some());
+    assert_eq!(look(&mut m, vec![read("f", &["b"])]), ('k', "b@f".into()), "and it comes back");
+}
+
+#[test]
+fn nothing_is_removed_until_everything_was_readable_once() {
+    let mut m = manifests();
+    assert_eq!(said(&m.fold(Look::Unavailable("not mounted yet".into()))), ('s', String::new()));
+    assert_eq!(look(&mut m, vec![read("f", &["a", "!b"])]), ('s', "a@f".into()), "b may be running");
+    assert_eq!(look(&mut m, vec![same("f"), same("g")]), ('s', "a@f".into()), "g is still being written");
+    assert_eq!(look(&mut m, vec![read("f", &["a", "b"]), same("g")]), ('s', "a@f b@f".into()));
+    assert_eq!(look(&mut m, vec![same("f"), read("g", &["c"])]), ('k', "a@f b@f c@g".into()));
+    assert_eq!(look(&mut m, vec![read("f", &["a", "!"]), same("g")]), ('k', "a@f b@f c@g".into()));
+}
+
+#[test]
+fn the_first_file_in_order_wins_a_name_and_the_one_that_has_it_keeps_it() {
+    let mut m = manifests();
+    let now = m.fold(Look::Files(vec![read("b", &["web"]), read("c", &["web"])]));
+    assert_eq!(said(&now), ('k', "web@b".into()));
+    assert_eq!(now.diagnoses.len(), 1);
+    let text = format!("{}: {}", now.diagnoses[0].place, now.diagnoses[0].message);
+    assert_eq!(text, "c:1:1: pod default/web is declared twice; the one at b:1:1 is used");
+    assert_eq!(
+        look(&mut m, vec![read("a", &["web"]), same("b"), same("c")]),
+        ('k', "web@b".into()),
+        "a newcomer does not take it although it sorts first"
+    );
+    assert_eq!(look(&mut m, vec![same("a"), same("c")]), ('k', "web@a".into()));
+}
+
+#[test]
+fn a_pod_that_moves_to_another_file_is_never_gone() {
+    let mut m = manifests();
+    look(&mut m, vec![read("a", &["web"]), read("b", &["db"])]);
+    assert_eq!(look(&mut m, vec![read("b", &["db", "web"])]), ('k', "db@b web@b".into()));
+}
+
+#[test]
+fn most_pods_vanish_only_after_a_second_equal_look() {
+    let mut m = manifests();
+    let all = ["a", "b", "c", "d", "e"];
+    look(&mut m, vec![read("f", &all)]);
+    let first = m.fold(Look::Files(vec![read("f", &["a", "new"])]));
+    assert_eq!(said(&first), ('k', "a@f b@f c@f d@f e@f new@f".into()));
+    assert!(first.again && first.held.is_some());
+    assert_eq!(look(&mut m, vec![same("f")]), ('k', "a@f new@f".into()));
+}
+
+#[test]
+fn the_same_bytes_are_not_judged_again() {
+    let mut m = manifests();
+    look(&mut m, vec![read("f", &["a"])]);
+    let digest = m.digest("f").unwrap();
+    // Whatever the reading says: the digest decides.
+    let other = Seen::Read { digest, reading: reading("f", &["b"]) };
+    assert_eq!(look(&mut m, vec![("f".into(), other)]), ('k', "a@f".into()));
+}

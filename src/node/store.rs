@@ -1,0 +1,98 @@
+//! The desired-state store: sources write whole sets, each into its own slot; readers get an immutable value.
+//!
+//! A [`Writer`] cannot read and a reader cannot write, so no source ever acts on what another one said.
+
+use std::sync::Arc;
+
+use im::OrdMap;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::model::Time;
+use crate::model::read::Diagnosis;
+use crate::plan::{Desired, Node, Slot, SourceKind};
+
+/// What is desired, and how well each source is doing. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Declarations {
+    pub desired: Desired,
+    pub sources: OrdMap<SourceKind, SourceReport>,
+}
+
+/// How a source is doing, for people.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceReport {
+    /// Where it reads: a path, an address.
+    pub origin: String,
+    pub state: SourceState,
+    /// The last time that it was read without trouble.
+    pub read_at: Option<Time>,
+    /// Why it cannot be read now.
+    pub error: Option<String>,
+    /// A removal that was not believed yet, and what would make it so.
+    pub held: Option<String>,
+    pub pods: usize,
+    pub diagnoses: Arc<Vec<Diagnosis>>,
+}
+
+/// Mirrors [`Slot`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceState {
+    #[default]
+    Unknown,
+    Known,
+    Stale,
+}
+
+pub struct Store {
+    sender: Arc<watch::Sender<Declarations>>,
+}
+
+/// The handle of one source: writes into its slot, and nothing else.
+pub struct Writer {
+    kind: SourceKind,
+    sender: Arc<watch::Sender<Declarations>>,
+}
+
+impl Store {
+    pub fn new(node: Node) -> Self {
+        let empty = Declarations { desired: Desired::new(node), sources: OrdMap::new() };
+        Self { sender: Arc::new(watch::Sender::new(empty)) }
+    }
+
+    pub fn writer(&self, kind: SourceKind) -> Writer {
+        Writer { kind, sender: self.sender.clone() }
+    }
+
+    pub fn reader(&self) -> watch::Receiver<Declarations> {
+        self.sender.subscribe()
+    }
+}
+
+impl Writer {
+    /// Replaces what this source says; wakes the agent.
+    pub fn write(&self, slot: Slot, mut report: SourceReport) {
+        report.state = match slot {
+            Slot::Unknown => SourceState::Unknown,
+            Slot::Known(_) => SourceState::Known,
+            Slot::Stale(_) => SourceState::Stale,
+        };
+        report.pods = slot.pods().map_or(0, OrdMap::len);
+        self.sender.send_modify(|declarations| {
+            declarations.desired = declarations.desired.with_slot(self.kind, slot);
+            declarations.sources.insert(self.kind, report);
+        });
+    }
+
+    /// It was read and nothing has changed: nobody is woken.
+    pub fn still(&self, at: Time) {
+        self.sender.send_if_modified(|declarations| {
+            if let Some(report) = declarations.sources.get_mut(&self.kind) {
+                report.read_at = Some(at);
+            }
+            false
+        });
+    }
+}

@@ -1,0 +1,191 @@
+//! What podkeeper remembers of its own doings: the ledger is written here, and only here.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::docker::DockerError;
+use crate::model::{ContainerId, Time, Uid};
+use crate::plan::ledger::{Ended, Failure, Memo, SANDBOX};
+use crate::plan::{Action, Call, Desired, Exit, Fingerprint, Instance, Observed, State};
+
+/// The exit code of what could not be started, as containerd reports it to Kubernetes (`StartError`).
+const CANNOT_RUN: i64 = 128;
+
+/// A container was created: it is the newest attempt.
+pub(super) fn made(observed: &mut Observed, instance: &Instance, streak: u32) {
+    let at = observed.at;
+    memo(observed, &instance.uid, instance.role.name(), |memo| {
+        memo.attempt = memo.attempt.max(Some(instance.attempt));
+        memo.created_at = Some(at);
+        memo.made = Some(instance.fingerprint.clone());
+        memo.streak = streak;
+    });
+    let pod = observed.ledger.pods.entry(instance.uid.clone()).or_default();
+    Arc::make_mut(pod).source = instance.source;
+}
+
+/// The end of a run is remembered beyond the container: somebody may remove it (kubernetes#51142).
+pub(super) fn ended(observed: &mut Observed, instance: &Instance, exit: &Exit) {
+    let ended = Ended {
+        fingerprint: instance.fingerprint.clone(),
+        attempt: instance.attempt,
+        code: exit.code,
+        oom: exit.oom,
+        error: exit.error.as_str().into(),
+        network_mode: instance.network_mode.clone(),
+        started_at: exit.started_at,
+        at: exit.finished_at,
+    };
+    memo(observed, &instance.uid, instance.role.name(), |memo| {
+        if memo.ended.as_ref().is_none_or(|known| known.attempt <= ended.attempt) {
+            memo.ended = Some(ended);
+        }
+    });
+}
+
+pub(super) fn succeeded(observed: &mut Observed, instance: &Instance, call: &Call) {
+    let stops = matches!(call, Call::StopContainer { .. } | Call::UnpauseContainer { .. });
+    let name = instance.role.name();
+    let known = observed.ledger.pods.get(&instance.uid).and_then(|pod| pod.containers.get(name));
+    let has_trouble = known.is_some_and(|m| if stops { m.stuck.is_some() } else { m.failure.is_some() });
+    if has_trouble {
+        memo(
+            observed,
+            &instance.uid,
+            name,
+            |memo| {
+                if stops { memo.stuck = None } else { memo.failure = None }
+            },
+        );
+    }
+}
+
+/// An instance that the engine could not run has ended without ever running.
+pub(super) fn could_not_run(observed: &mut Observed, action: &Action, id: &ContainerId, error: &DockerError) {
+    let at = observed.at;
+    let pod = observed.pods.get(&action.pod);
+    let known = pod.and_then(|pod| pod.instances.iter().find(|instance| instance.id == *id));
+    if let Some(instance) = known.cloned() {
+        let error = error.to_string();
+        ended(
+            observed,
+            &instance,
+            &Exit { code: CANNOT_RUN, oom: false, error, started_at: None, finished_at: at },
+        );
+    }
+}
+
+/// A pull failed, or the engine would not even say whether the image is there.
+pub(super) fn pull_failed(observed: &mut Observed, image: &str, error: &DockerError) {
+    let failure = counted(observed.ledger.pulls.get(image), observed.at, "ErrImagePull", error, None);
+    observed.ledger.pulls.insert(image.into(), failure);
+    // Somebody may load it by hand meanwhile, so the next try begins with a look.
+    observed.images.remove(image);
+}
+
+/// A failure is remembered for the container (or image) it is about, and counted.
+pub(super) fn failed(observed: &mut Observed, action: &Action, error: &DockerError) {
+    if let Call::PullImage { image } | Call::LoadSandboxImage { image } = &action.call {
+        return pull_failed(observed, image, error);
+    }
+    let Some((uid, fingerprint)) = about(observed, action) else { return };
+    let name = action.container.as_deref().unwrap_or(SANDBOX);
+    let at = observed.at;
+    let word = word(&action.call, error);
+    let stops = matches!(
+        action.call,
+        Call::StopContainer { .. } | Call::RemoveContainer { .. } | Call::UnpauseContainer { .. }
+    );
+    memo(observed, &uid, name, |memo| {
+        let slot = if stops { &mut memo.stuck } else { &mut memo.failure };
+        let before = slot.as_ref().filter(|known| known.fingerprint.as_ref() == fingerprint.as_ref());
+        *slot = Some(counted(before, at, word, error, fingerprint.clone()));
+    });
+}
+
+/// The next failure in a row, or the first.
+fn counted(
+    before: Option<&Failure>,
+    at: Time,
+    word: &str,
+    error: &DockerError,
+    fingerprint: Option<Fingerprint>,
+) -> Failure {
+    let count = before.map_or(0, |known| known.count).saturating_add(1);
+    Failure { count, at, word: word.into(), message: error.to_string().into(), fingerprint }
+}
+
+/// One word for a failure: Kubernetes' own where it has one.
+fn word(call: &Call, error: &DockerError) -> &'static str {
+    match error {
+        DockerError::NameInUse { holder: Some(_), .. } => "NameConflict",
+        DockerError::NameInUse { holder: None, .. } => "NameStuck",
+        DockerError::PortTaken { .. } => "PortConflict",
+        DockerError::Uncertain { .. } | DockerError::Unreachable { .. } => "EngineError",
+        DockerError::Refused { status: 500.., .. } => "EngineError",
+        // The image (or the sandbox to join) went away this very moment: look again soon.
+        DockerError::NotFound { .. }
+            if matches!(call, Call::CreateContainer { .. } | Call::CreateSandbox { .. }) =>
+        {
+            "EngineError"
+        }
+        DockerError::NotFound { .. }
+        | DockerError::RemovalInProgress { .. }
+        | DockerError::Conflict { .. }
+        | DockerError::Refused { .. }
+        | DockerError::Foreign { .. } => match call {
+            Call::CreateSandbox { .. } => "CreatePodSandboxError",
+            Call::CreateContainer { .. } => "CreateContainerError",
+            Call::StartContainer { .. } => "RunContainerError",
+            Call::StopContainer { .. } | Call::UnpauseContainer { .. } => "StopContainerError",
+            Call::RemoveContainer { .. } => "RemoveContainerError",
+            Call::UpdateContainer { .. } => "UpdateContainerError",
+            Call::InspectImage { .. } | Call::PullImage { .. } | Call::LoadSandboxImage { .. } => {
+                "ErrImagePull"
+            }
+            Call::InspectContainer { .. } => "InspectContainerError",
+        },
+    }
+}
+
+/// Which life of the pod, and which definition, an action is about.
+fn about(observed: &Observed, action: &Action) -> Option<(Uid, Option<Fingerprint>)> {
+    match &action.call {
+        Call::CreateSandbox { config } | Call::CreateContainer { config } => {
+            let instance = Instance::from_labels("", &config.name, &config.labels, State::Created)?;
+            Some((instance.uid, Some(instance.fingerprint)))
+        }
+        call => {
+            let id = call.id()?;
+            let pod = observed.pods.get(&action.pod)?;
+            let instance = pod.instances.iter().find(|instance| instance.id == *id)?;
+            Some((instance.uid.clone(), Some(instance.fingerprint.clone())))
+        }
+    }
+}
+
+/// Forgets what concerns nobody any more: memory of pods that no source declares and of which nothing is
+/// left on the engine. What an unread source may still declare is kept.
+pub fn tidy(observed: &mut Observed, desired: &Desired) {
+    let live: BTreeSet<&Uid> = desired
+        .pods()
+        .values()
+        .map(|declared| &declared.uid)
+        .chain(observed.pods.values().flat_map(|pod| pod.instances.iter().map(|instance| &instance.uid)))
+        .collect();
+    let forget: Vec<Uid> = observed
+        .ledger
+        .pods
+        .iter()
+        .filter(|(uid, pod)| !live.contains(uid) && pod.source.is_none_or(|source| desired.knows(source)))
+        .map(|(uid, _)| uid.clone())
+        .collect();
+    for uid in forget {
+        observed.ledger.pods.remove(&uid);
+    }
+}
+
+fn memo(observed: &mut Observed, uid: &Uid, name: &str, change: impl FnOnce(&mut Memo)) {
+    let pod = observed.ledger.pods.entry(uid.clone()).or_default();
+    change(Arc::make_mut(pod).containers.entry(name.into()).or_default());
+}

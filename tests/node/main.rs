@@ -1,0 +1,3 @@
+//! The agent against a real Docker Engine. Needs a dockerd at its default socket, or `DOCKER_HOST`.
+
+mod engine;
