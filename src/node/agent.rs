@@ -44,6 +44,9 @@ const FAREWELL: Duration = Duration::from_secs(8);
 /// A changed ledger is on disk after this time at the latest.
 const LEDGER_DELAY: Duration = Duration::from_secs(1);
 
+/// After a reconnect with calls still under way.
+const SECOND_LOOK: Duration = Duration::from_secs(1);
+
 pub struct Settings {
     pub engine: Engine,
     pub state: StateDir,
@@ -217,6 +220,10 @@ impl Agent {
                 self.observed.memory_bytes = version.memory_bytes;
                 self.status = EngineStatus::Up(Arc::new(version));
                 self.relist(connected.instances);
+                if !self.observed.in_flight.is_empty() {
+                    // What began before the engine went away may never come to an honest end.
+                    self.next_list = Instant::now() + SECOND_LOOK;
+                }
             }
             Change::Event(id, hint) => {
                 let at = self.observed.at;
@@ -230,6 +237,7 @@ impl Agent {
             }
             Change::Down(trouble, pause) => {
                 self.listing = None;
+                self.touched.clear();
                 let message = trouble.message();
                 let known = matches!(&self.status, EngineStatus::Down(known) if **known == *message);
                 if !known && !pause.is_zero() {
@@ -247,7 +255,9 @@ impl Agent {
         instances.retain(|instance| !touched.contains(&instance.pod));
         let known = touched.iter().filter_map(|key| self.observed.pods.get(key));
         instances.extend(known.flat_map(|pod| &pod.instances).map(|instance| Instance::clone(instance)));
-        observer::relist(&mut self.observed, self.observed.at, instances);
+        let at = self.observed.at;
+        observer::relist(&mut self.observed, at, instances);
+        observer::tidy(&mut self.observed, &self.desired);
         self.unsure = false;
         self.next_list = Instant::now() + self.settings.sync;
     }
@@ -307,9 +317,6 @@ impl Agent {
 
     /// Writes the ledger a second after it changed.
     fn checkpoint(&mut self) {
-        if self.observed.listed {
-            observer::tidy(&mut self.observed, &self.desired);
-        }
         let changed = !same(&self.saved, &self.observed.ledger);
         match self.save_at {
             None if changed => self.save_at = Some(Instant::now() + LEDGER_DELAY),
@@ -327,7 +334,9 @@ impl Agent {
         match self.settings.state.write_ledger(&self.observed.ledger) {
             Ok(()) => self.saved = self.observed.ledger.clone(),
             Err(error) => {
-                tracing::error!("the ledger cannot be written ({error}): free space in --state-dir; trying again");
+                tracing::error!(
+                    "the ledger cannot be written ({error}): free space in --state-dir; trying again"
+                );
                 self.save_at = Some(Instant::now() + LEDGER_DELAY * 30);
             }
         }

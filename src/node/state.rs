@@ -33,25 +33,23 @@ pub struct StateDir {
     _lock: File,
 }
 
-/// `/var/lib/podkeeper`, and for an ordinary user a place of their own.
-pub fn default_dir() -> PathBuf {
-    if rustix::process::geteuid().is_root() {
-        return "/var/lib/podkeeper".into();
-    }
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
-    std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).or_else(home).unwrap_or_default().join("podkeeper")
-}
-
 /// The key of a node that has run before. For those who only look.
 pub fn known_key(dir: &Path) -> Option<[u8; 16]> {
     fs::read(dir.join(KEY)).ok()?.try_into().ok()
 }
 
-/// What is remembered there, as far as it can be read. For those who only look.
+/// What a node remembers that has run before. For those who only look: nothing is moved or reported.
 pub fn known_ledger(dir: &Path) -> Ledger {
-    let read = |name| serde_json::from_slice::<Checkpoint>(&fs::read(dir.join(name)).ok()?).ok();
-    let checkpoint = [LEDGER, LEDGER_BEFORE].into_iter().find_map(read);
-    checkpoint.filter(|c| c.version == VERSION).map(|c| c.ledger).unwrap_or_default()
+    let read = |name| parse(&fs::read(dir.join(name)).ok()?).ok();
+    [LEDGER, LEDGER_BEFORE].into_iter().find_map(read).unwrap_or_default()
+}
+
+fn parse(bytes: &[u8]) -> Result<Ledger, String> {
+    let checkpoint: Checkpoint = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    if checkpoint.version == VERSION {
+        return Ok(checkpoint.ledger);
+    }
+    Err(format!("it is of version {}, and {VERSION} is known", checkpoint.version))
 }
 
 impl StateDir {
@@ -119,10 +117,9 @@ impl StateDir {
         let problem = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => error.to_string(),
-            Ok(bytes) => match serde_json::from_slice::<Checkpoint>(&bytes) {
-                Ok(checkpoint) if checkpoint.version == VERSION => return Some(checkpoint.ledger),
-                Ok(checkpoint) => format!("it is of version {}, and {VERSION} is known", checkpoint.version),
-                Err(error) => error.to_string(),
+            Ok(bytes) => match parse(&bytes) {
+                Ok(ledger) => return Some(ledger),
+                Err(problem) => problem,
             },
         };
         let aside = self.path.join(format!("{name}.damaged"));

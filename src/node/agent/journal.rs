@@ -102,8 +102,9 @@ mod tests {
     fn the_same_trouble_is_news_once_a_minute() {
         let mut journal = Journal::default();
         let pod = PodKey::new("default", "web");
-        let mut news =
-            |seconds: i64, error: &str| journal.is_news(Time(seconds * 1000), &pod, "app start".into(), error);
+        let mut news = |seconds: i64, error: &str| {
+            journal.is_news(Time(seconds * 1000), &pod, "app start".into(), error)
+        };
         assert!(news(0, "port taken"));
         assert!(!news(30, "port taken"));
         assert!(news(40, "another"), "a change is news at once");

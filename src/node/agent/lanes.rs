@@ -86,9 +86,13 @@ mod tests {
     use crate::plan::Cause;
 
     fn action(pod: &str, call: Call) -> Action {
-        let text = |text: &str| text.to_owned();
-        let _ = text;
-        Action::new(PodKey::new("default", pod), None, call, Cause::NotStarted)
+        Action {
+            pod: PodKey::new("default", pod),
+            container: None,
+            call,
+            cause: Cause::NotStarted,
+            seen: None,
+        }
     }
 
     fn start(pod: &str) -> Action {
@@ -104,7 +108,11 @@ mod tests {
         let mut lanes = Lanes::new(2);
         let stop = |pod: &str| action(pod, Call::StopContainer { id: pod.into(), grace: None });
         let plan = vec![start("a"), start("b"), start("c"), stop("c"), stop("d"), start("d")];
-        assert_eq!(names(&lanes.admit(plan)), "a b d", "c's stop comes after its start, d's start finds no place");
+        assert_eq!(
+            names(&lanes.admit(plan)),
+            "a b d",
+            "c's stop comes after its start, d's start finds no place"
+        );
         lanes.leave(&start("a").call);
         assert_eq!(names(&lanes.admit(vec![start("c"), start("d")])), "c");
     }
