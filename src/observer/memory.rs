@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::docker::DockerError;
-use crate::model::{Time, Uid};
+use crate::model::{ContainerId, Time, Uid};
 use crate::plan::ledger::{Ended, Failure, Memo, SANDBOX};
 use crate::plan::{Action, Call, Desired, Exit, Fingerprint, Instance, Observed, State};
+
+/// The exit code of what could not be started, as containerd reports it to Kubernetes (`StartError`).
+const CANNOT_RUN: i64 = 128;
 
 /// A container was created: it is the newest attempt.
 pub(super) fn made(observed: &mut Observed, instance: &Instance, streak: u32) {
@@ -28,6 +31,7 @@ pub(super) fn ended(observed: &mut Observed, instance: &Instance, exit: &Exit) {
         attempt: instance.attempt,
         code: exit.code,
         oom: exit.oom,
+        error: exit.error.as_str().into(),
         network_mode: instance.network_mode.clone(),
         started_at: exit.started_at,
         at: exit.finished_at,
@@ -52,6 +56,21 @@ pub(super) fn succeeded(observed: &mut Observed, instance: &Instance, call: &Cal
             |memo| {
                 if stops { memo.stuck = None } else { memo.failure = None }
             },
+        );
+    }
+}
+
+/// An instance that the engine could not run has ended without ever running.
+pub(super) fn could_not_run(observed: &mut Observed, action: &Action, id: &ContainerId, error: &DockerError) {
+    let at = observed.at;
+    let pod = observed.pods.get(&action.pod);
+    let known = pod.and_then(|pod| pod.instances.iter().find(|instance| instance.id == *id));
+    if let Some(instance) = known.cloned() {
+        let error = error.to_string();
+        ended(
+            observed,
+            &instance,
+            &Exit { code: CANNOT_RUN, oom: false, error, started_at: None, finished_at: at },
         );
     }
 }
@@ -104,6 +123,12 @@ fn word(call: &Call, error: &DockerError) -> &'static str {
         DockerError::PortTaken { .. } => "PortConflict",
         DockerError::Uncertain { .. } | DockerError::Unreachable { .. } => "EngineError",
         DockerError::Refused { status: 500.., .. } => "EngineError",
+        // The image (or the sandbox to join) went away this very moment: look again soon.
+        DockerError::NotFound { .. }
+            if matches!(call, Call::CreateContainer { .. } | Call::CreateSandbox { .. }) =>
+        {
+            "EngineError"
+        }
         DockerError::NotFound { .. }
         | DockerError::RemovalInProgress { .. }
         | DockerError::Conflict { .. }

@@ -74,11 +74,13 @@ pub fn begin(observed: &mut Observed, action: &Action) {
     }
 }
 
-/// What is busy while an action is under way: the instance, or the container that gets a new one.
+/// What is busy while an action is under way: the whole pod when it is about the sandbox, otherwise the
+/// instance, or the container that gets a new one.
 fn busy_key(action: &Action) -> Arc<str> {
-    match action.call.id() {
-        Some(id) => id.0.clone(),
-        None => action.container.as_deref().unwrap_or(SANDBOX).into(),
+    match (&action.container, action.call.id()) {
+        (None, _) => SANDBOX.into(),
+        (Some(_), Some(id)) => id.0.clone(),
+        (Some(container), None) => container.as_str().into(),
     }
 }
 
@@ -186,22 +188,27 @@ fn inspected_now(observed: &mut Observed, inspected: &Inspected) {
     if let State::Running { started_at: Some(started) } = &mut instance.state {
         *started = (*started).min(at);
     }
-    let failed_to_start = matches!(instance.state, State::Created);
-    if let Some(exit) = inspected.exit.as_ref().filter(|_| !failed_to_start) {
-        let exit = Exit {
+    if matches!(instance.state, State::Exited(_) | State::Dead) {
+        let exit = end_of(inspected.exit.as_ref(), at);
+        if instance.role != Role::Sandbox {
+            memory::ended(observed, &instance, &exit);
+        }
+        instance.state = State::Exited(Some(exit));
+    }
+    put(observed, instance);
+}
+
+/// Docker reports 255 for an end that it did not see, such as one while it was down; so does this for one of
+/// which an engine says nothing at all.
+fn end_of(exit: Option<&Exit>, at: Time) -> Exit {
+    match exit {
+        Some(exit) => Exit {
             finished_at: exit.finished_at.min(at),
             started_at: exit.started_at.map(|started| started.min(at)),
             ..exit.clone()
-        };
-        instance.state = match instance.state {
-            State::Exited(_) => State::Exited(Some(exit.clone())),
-            other => other,
-        };
-        if matches!(instance.state, State::Exited(_)) && instance.role != Role::Sandbox {
-            memory::ended(observed, &instance, &exit);
-        }
+        },
+        None => Exit { code: 255, oom: false, error: String::new(), started_at: None, finished_at: at },
     }
-    put(observed, instance);
 }
 
 fn refused(observed: &mut Observed, action: &Action, error: &DockerError) {
@@ -217,6 +224,9 @@ fn refused(observed: &mut Observed, action: &Action, error: &DockerError) {
             observed.images.remove(config.image.as_str());
             memory::failed(observed, action, error);
         }
+        Call::StartContainer { id } if action.container.is_some() && is_final(error) => {
+            memory::could_not_run(observed, action, id, error);
+        }
         Call::InspectContainer { .. }
         | Call::CreateSandbox { .. }
         | Call::CreateContainer { .. }
@@ -226,6 +236,12 @@ fn refused(observed: &mut Observed, action: &Action, error: &DockerError) {
         | Call::RemoveContainer { .. }
         | Call::UpdateContainer { .. } => memory::failed(observed, action, error),
     }
+}
+
+/// The engine tried to run it and could not: an unknown executable, a missing directory. The kubelet's Docker
+/// shim reports that as an end (`ContainerCannotRun`), so that the restart policy decides what follows.
+fn is_final(error: &DockerError) -> bool {
+    matches!(error, DockerError::Refused { status: 400..500, .. })
 }
 
 /// Puts an instance in the place of what was known of it.

@@ -43,7 +43,10 @@ pub fn of_container(part: &Part, instance: &Instance) -> Difference {
     }
     // The label keeps the digest of the limits it was created with; what counts is what the engine has now.
     if groups.contains(&Group::Resources) && config.resources != wanted.resources {
-        return Difference::Update(vec![resources(part, config, &wanted)]);
+        let changes = vec![resources(part, config, &wanted)];
+        // An update can change a memory limit but not take it away: 0 means "as it is", -1 is refused.
+        let unlimited = config.resources.memory > 0 && wanted.resources.memory == 0;
+        return if unlimited { Difference::Replace(changes) } else { Difference::Update(changes) };
     }
     Difference::Same
 }

@@ -45,3 +45,82 @@ pub fn dead<'a>(instances: &[&'a Instance], keep: usize) -> Vec<(&'a Instance, u
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::plan::{PodObserved, labels};
+
+    /// One life of a pod on the engine: `foo 1 exited` is attempt 1 of container foo.
+    fn pod(instances: &str) -> PodObserved {
+        let instances = instances.split(',').map(|text| {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let [name, attempt, state] = words[..] else { panic!("not an instance: {text}") };
+            let kind = if name == "POD" { "podsandbox" } else { "container" };
+            let labels: BTreeMap<String, String> = [
+                (labels::NODE, "n"),
+                (labels::TYPE, kind),
+                (labels::CONTAINER_NAME, name),
+                (labels::POD_NAME, "p"),
+                (labels::POD_NAMESPACE, "default"),
+                (labels::POD_UID, "u"),
+                (labels::ATTEMPT, attempt),
+                (labels::FINGERPRINT, "1"),
+            ]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into();
+            let state = match state {
+                "running" => State::Running { started_at: None },
+                "created" => State::Created,
+                "exited" => State::Exited(None),
+                other => panic!("no such state: {other}"),
+            };
+            let name = format!("{name}#{attempt}");
+            Arc::new(Instance::from_labels(&name, &name, &labels, state).expect("all labels are there"))
+        });
+        PodObserved::new(instances.collect())
+    }
+
+    /// The rows of the decision table, §15 and SP-3, that speak of one pod: what is kept per container, and
+    /// never by time of creation. A total over all pods and a minimum age are not offered: one dead
+    /// container for each that is declared is bounded already.
+    #[test]
+    fn the_newest_dead_instances_stay_and_the_live_ones_are_not_touched() {
+        for (row, keep, instances, removed) in [
+            ("GC-1 one exited, none kept beside it", 1, "foo 0 exited", ""),
+            ("GC-5 three exited, two kept", 2, "foo 0 exited, foo 1 exited, foo 2 exited", "foo#0"),
+            ("GC-6 a running one is never removed", 2, "foo 2 exited, foo 1 exited, foo 0 running", ""),
+            ("GC-7 two exited, two kept", 2, "foo 1 exited, foo 0 exited", ""),
+            (
+                "GC-8 each container counts alone",
+                2,
+                "a 0 exited, a 1 exited, a 2 exited, b 0 exited, b 1 exited",
+                "a#0",
+            ),
+            (
+                "the live one does not use up the kept one",
+                1,
+                "foo 2 running, foo 1 exited, foo 0 exited",
+                "foo#0",
+            ),
+            ("nor does one that is about to start", 1, "foo 2 created, foo 1 exited, foo 0 exited", "foo#0"),
+            (
+                "SP-3 of init containers the newest end stays",
+                1,
+                "init1 3 exited, init1 2 exited, init1 0 exited, init2 1 exited, init2 0 exited",
+                "init1#2 init1#0 init2#0",
+            ),
+            ("sandbox: the newest stays, whatever its state", 1, "POD 0 exited", ""),
+            ("sandbox: an older one goes", 1, "POD 1 running, POD 0 exited", "POD#0"),
+            ("sandbox: of two dead ones the older goes", 1, "POD 1 exited, POD 0 exited", "POD#0"),
+        ] {
+            let pod = pod(instances);
+            let all: Vec<&Instance> = pod.instances.iter().map(|instance| &**instance).collect();
+            let names: Vec<&str> = dead(&all, keep).iter().map(|(instance, _)| &*instance.name).collect();
+            assert_eq!(names.join(" "), removed, "{row}");
+        }
+    }
+}

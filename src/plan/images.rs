@@ -54,6 +54,7 @@ fn has(scene: &mut Scene, container: Option<&str>, image: &str, policy: PullPoli
             }
         }
         Some(Image::Absent { .. }) => pull(scene, container, image),
+        None if policy == PullPolicy::Always => pull(scene, container, image),
         None => look(scene, container, image),
     }
     false

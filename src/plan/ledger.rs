@@ -71,6 +71,8 @@ pub struct Ended {
     pub attempt: u32,
     pub code: i64,
     pub oom: bool,
+    /// The engine's own words when it could not run it; empty otherwise.
+    pub error: Arc<str>,
     /// Its network mode, which names the sandbox that it ran in.
     pub network_mode: Arc<str>,
     pub started_at: Option<Time>,

@@ -104,6 +104,13 @@ pub fn start_over<'a>(
 
 /// Decision table §3: a pod that is over gets no new sandbox.
 fn needs_new(scene: &mut Scene, declared: &Declared, parts: &[Part]) -> bool {
+    let changed = |part: &Part| match scene.status(part) {
+        Status::Ended(end) => end.fingerprint != *part.fingerprint,
+        _ => false,
+    };
+    if parts.iter().any(changed) {
+        return true;
+    }
     let any_ran = parts.iter().any(|part| regular::has_run(scene, part));
     let has_had_one = scene.sandboxes(&declared.uid).next().is_some()
         || scene.memo(&declared.uid, Role::Sandbox.name()).is_some_and(|memo| memo.attempt.is_some());

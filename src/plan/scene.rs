@@ -107,6 +107,12 @@ impl<'a> Scene<'a> {
         let newest = self.instances(&part.declared.uid, part.name()).next();
         let remembered = self.memo(&part.declared.uid, part.name()).and_then(|memo| memo.ended.as_ref());
         match newest {
+            // The engine could not run it: it stays as created, and the ledger says why.
+            Some(Instance { state: State::Created, attempt, .. })
+                if remembered.is_some_and(|end| end.attempt == *attempt) =>
+            {
+                remembered.map_or(Status::None, |end| Status::Ended(end.clone()))
+            }
             Some(instance) => status_of(instance),
             None => match remembered.filter(|end| end.fingerprint == *part.fingerprint) {
                 Some(end) => Status::Ended(end.clone()),
@@ -218,6 +224,7 @@ fn end_of(instance: &Instance, exit: &Exit) -> Ended {
         attempt: instance.attempt,
         code: exit.code,
         oom: exit.oom,
+        error: exit.error.as_str().into(),
         network_mode: instance.network_mode.clone(),
         started_at: exit.started_at,
         at: exit.finished_at,
@@ -236,6 +243,7 @@ impl Ended {
         match (self.oom, self.code) {
             (true, _) => "ran out of memory".into(),
             (false, 0) => "exited with code 0".into(),
+            (false, _) if !self.error.is_empty() => format!("could not be run: {}", self.error),
             (false, code) => format!("exited with code {code}"),
         }
     }

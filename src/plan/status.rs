@@ -255,6 +255,7 @@ fn terminated(end: &Ended) -> ContainerState {
     let reason = match (end.oom, end.code) {
         (true, _) => "OOMKilled",
         (false, 0) => "Completed",
+        (false, _) if !end.error.is_empty() => "ContainerCannotRun",
         (false, _) => "Error",
     };
     ContainerState::Terminated {

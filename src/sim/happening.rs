@@ -2,6 +2,7 @@
 
 use crate::model::{ContainerId, PodKey};
 use crate::sim::Program;
+use crate::sim::container::Phase;
 use crate::sim::event::Event;
 use crate::sim::machine::Machine;
 use crate::sim::world::{World, nowhere};
@@ -70,14 +71,24 @@ impl World {
         }
     }
 
-    /// Whatever can still go wrong is taken back: ports are free, images are there, the source can be
-    /// read, no call fails any more.
+    /// Whatever can still go wrong is taken back: ports are free, images are there, what was paused by hand
+    /// is resumed, the source can be read, no call fails any more.
     pub fn calm(&mut self) {
         self.engine.heal();
         {
             let mut machine = self.engine.machine_mut();
             machine.foreign_ports.clear();
             machine.unpullable.clear();
+            let paused: Vec<_> = machine
+                .containers
+                .values()
+                .filter(|c| c.phase == Phase::Paused)
+                .map(|c| c.id.clone())
+                .collect();
+            for id in paused {
+                // Nothing to answer: it is there and paused.
+                let _ = machine.unpause(&id);
+            }
         }
         self.set_readable(true);
     }

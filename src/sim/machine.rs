@@ -224,7 +224,8 @@ impl Machine {
         }
     }
 
-    /// Docker takes a 0 for "leave it as it is": a limit can be changed by an update, not taken away.
+    /// Docker takes a 0 for "leave it as it is", and refuses -1 for memory: a memory limit can be changed by
+    /// an update, not taken away. A CPU quota can.
     pub fn update(&mut self, id: &ContainerId, new: &EngineResources) -> Answer<()> {
         let container = self.container_mut(id)?;
         check_resources(new)?;
@@ -234,7 +235,7 @@ impl Machine {
         config.resources = EngineResources {
             memory: or(new.memory, old.memory),
             cpu_shares: or(new.cpu_shares, old.cpu_shares),
-            cpu_quota: or(new.cpu_quota, old.cpu_quota),
+            cpu_quota: new.cpu_quota,
         };
         Ok(())
     }

@@ -6,6 +6,7 @@
 //! was done is compared. Ephemeral containers (CPE), container-level restart rules (CPR) and restart-all (RA)
 //! are not supported yet.
 
+mod images;
 mod row;
 
 use podkeeper::model::RestartPolicy;

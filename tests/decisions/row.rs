@@ -13,7 +13,7 @@ use podkeeper::plan::{
     SourceKind, State, plan,
 };
 
-const NOW: Time = Time(1_000_000_000);
+pub const NOW: Time = Time(1_000_000_000);
 const LONG_AGO: Time = Time(0);
 
 /// A pod and what is on the engine of it, before a row changes it.
@@ -137,7 +137,7 @@ impl Row {
         self
     }
 
-    fn worlds(&self) -> (Desired, Observed) {
+    pub fn worlds(&self) -> (Desired, Observed) {
         let node = Node { name: "n".into(), key: [7; 16], sandbox_image: "podkeeper/pause:1".into() };
         let places = Places { file: "p.yaml".into(), fields: Default::default() };
         let declared = Declared::new(&node, SourceKind::File, self.pod.clone(), places);

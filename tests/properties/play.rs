@@ -17,19 +17,40 @@ pub fn world() -> World {
     world
 }
 
-/// Everything that a byte string leads to, with `watch` called after each step.
-pub fn play(bytes: &[u8], mut watch: impl FnMut(&World, Step)) -> World {
-    let mut world = world();
-    let mut bytes = Bytes::new(bytes);
-    let events = (0..MOST_EVENTS).map_while(|_| {
-        let event = Event::decode(&mut bytes)?;
-        let mut parts = Vec::new();
-        for _ in 0..bytes.below(4) {
-            parts.push((bytes.below(5), bytes.below(256)));
+/// A story as bytes: each scene is an event, and how much of the rounds after it is carried out. Scenes are
+/// apart, so that a shrinking test can leave one out without changing the others.
+#[derive(Clone)]
+pub struct Tale(pub Vec<Vec<u8>>);
+
+impl Tale {
+    fn scenes(&self) -> impl Iterator<Item = (Event, Vec<(usize, usize)>)> {
+        self.0.iter().filter_map(|scene| {
+            let mut bytes = Bytes::new(scene);
+            let event = Event::decode(&mut bytes)?;
+            let parts = (0..bytes.below(4)).map(|_| (bytes.below(5), bytes.below(256))).collect();
+            Some((event, parts))
+        })
+    }
+}
+
+/// A tale is told by what happens in it.
+impl std::fmt::Debug for Tale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (event, parts) in self.scenes() {
+            let pod = match &event {
+                Event::Apply { pod } => serde_json::to_string(&pod.spec).unwrap_or_default(),
+                _ => String::new(),
+            };
+            writeln!(f, "{event} {pod} then {parts:?}")?;
         }
-        Some((event, parts))
-    });
-    for (event, parts) in events.collect::<Vec<_>>() {
+        Ok(())
+    }
+}
+
+/// Everything that a tale leads to, with `watch` called after each step.
+pub fn play(tale: &Tale, mut watch: impl FnMut(&World, Step)) -> World {
+    let mut world = world();
+    for (event, parts) in tale.scenes() {
         world.happen(&event);
         watch(&world, Step::Event(&event));
         for (number, order) in parts {
