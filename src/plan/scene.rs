@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use im::OrdSet;
-
 use crate::model::{Container, ContainerId, PodKey, Time, Uid};
 use crate::plan::ledger::{Ended, Failure, Memo, SANDBOX};
 use crate::plan::{
@@ -289,16 +287,5 @@ pub fn is_busy(observed: &Observed, action: &Action) -> bool {
     let id = action.call.id().map(|ContainerId(id)| id.clone());
     whole_pod
         || id.is_some_and(|id| busy.contains(&id))
-        || action
-            .container
-            .as_deref()
-            .is_some_and(|name| busy.contains(name) || is_moving(observed, action, busy))
-}
-
-/// A new instance of a container is not made while an older one may just be starting: there would be two.
-fn is_moving(observed: &Observed, action: &Action, busy: &OrdSet<Arc<str>>) -> bool {
-    let instances = observed.pods.get(&action.pod).map_or(&[][..], |pod| &pod.instances);
-    let mut same =
-        instances.iter().filter(|instance| Some(instance.role.name()) == action.container.as_deref());
-    action.call.id().is_none() && same.any(|instance| busy.contains(&instance.id.0))
+        || action.container.as_deref().is_some_and(|name| busy.contains(name))
 }
