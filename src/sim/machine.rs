@@ -82,8 +82,14 @@ impl Machine {
 
     /// Adds a container that was never started.
     pub fn put(&mut self, config: ContainerConfig) -> ContainerId {
-        self.created += 1;
-        let id = ContainerId(format!("{:064x}", self.created).into());
+        let id = loop {
+            self.created += 1;
+            let id = ContainerId(format!("{:064x}", self.created).into());
+            // A rehearsal begins with containers that came from elsewhere.
+            if !self.containers.contains_key(&id) {
+                break id;
+            }
+        };
         self.put_as(id.clone(), config);
         id
     }
