@@ -29,8 +29,6 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use failure::Failure;
-
 /// Keeps the Docker Engine on this machine equal to the Kubernetes pods declared for it.
 #[derive(Parser)]
 #[command(

@@ -2,10 +2,13 @@
 //!
 //! **Invariant:** nothing here knows an engine, a clock or a file system.
 
+pub mod diagnosis;
 pub mod expand;
+pub mod image;
 pub mod name;
 pub mod place;
 pub mod pod;
+pub mod quantity;
 pub mod read;
 pub mod time;
 

@@ -11,6 +11,9 @@ use crate::plan::{ContainerConfig, Declared, Fingerprint, Instance, Node, Role, 
 /// The kubelet's bounds for CPU weights (`pkg/kubelet/cm/helpers_linux.go`).
 const MIN_SHARES: i64 = 2;
 const MAX_SHARES: i64 = 262_144;
+/// Nearly never killed; an engine that may not set it sets the lowest that it may.
+const GUARANTEED_OOM_SCORE: i32 = -997;
+const SANDBOX_OOM_SCORE: i32 = -998;
 /// Below this the kernel refuses a quota.
 const MIN_QUOTA: i64 = 1000;
 
@@ -100,6 +103,7 @@ pub fn comparable_sandbox(declared: &Declared) -> ContainerConfig {
         dns_options: options.collect(),
         extra_hosts: aliases.collect(),
         resources: EngineResources { cpu_shares: MIN_SHARES, ..EngineResources::default() },
+        oom_score_adj: SANDBOX_OOM_SCORE,
         security_opt: vec!["no-new-privileges".into()],
         ..ContainerConfig::default()
     }
@@ -138,8 +142,7 @@ fn resources(resources: &Resources) -> EngineResources {
     }
 }
 
-/// Who dies first when memory runs out (`pkg/kubelet/qos/policy.go`). Scores below zero, which the kubelet
-/// gives to guaranteed pods and sandboxes, need a capability that the engine may lack; they stay 0 here.
+/// Who dies first when memory runs out (`pkg/kubelet/qos/policy.go`).
 fn oom_score(spec: &PodSpec, container: &pod::Container, memory: i64) -> i32 {
     let all = || spec.init_containers.iter().chain(&spec.containers);
     if all().all(|c| c.resources.is_empty()) {
@@ -152,7 +155,7 @@ fn oom_score(spec: &PodSpec, container: &pod::Container, memory: i64) -> i32 {
             && r.memory_request_bytes.is_none_or(|request| Some(request) == r.memory_limit_bytes)
     };
     if all().all(|c| is_guaranteed(&c.resources)) {
-        return 0;
+        return GUARANTEED_OOM_SCORE;
     }
     let request = container.resources.memory_request_bytes.or(container.resources.memory_limit_bytes);
     let share = if memory > 0 { 1000 * request.unwrap_or(0) / memory } else { 0 };

@@ -1,10 +1,35 @@
 //! Reading: bytes of one file → documents → pods, with a diagnosis for everything that is wrong.
+//!
+//! ```text
+//! bytes ─text─▶ documents ─load─▶ trees with places ─document─▶ kinds ─schema, rules─▶ diagnoses
+//!                                                        └────────build─▶ pods with their defaults
+//! ```
+//!
+//! **Invariant:** reading is total. Whatever the bytes are, it returns, within its budgets, and every diagnosis stands at
+//! a line of the file.
 
-use std::fmt;
+mod build;
+mod document;
+mod json;
+mod legacy;
+mod load;
+mod report;
+mod rules;
+mod scalar;
+pub mod schema;
+mod secret;
+mod syntax;
+mod text;
+mod tree;
 
-use serde::Serialize;
+use crate::model::{Places, Pod, PodKey};
 
-use crate::model::{Place, Places, Pod, PodKey};
+pub use crate::model::diagnosis::{Diagnosis, Severity};
+use report::Report;
+use tree::Mark;
+
+/// Largest file that is read. Kubernetes' own limit for an object in etcd is 1.5 MiB.
+pub const MAX_BYTES: usize = 1024 * 1024;
 
 /// How strict to be, and what a node knows of itself.
 #[derive(Clone, Debug, Default)]
@@ -33,44 +58,36 @@ pub struct ReadPod {
     pub places: Places,
 }
 
-/// What is wrong (or odd) at one place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Diagnosis {
-    pub severity: Severity,
-    pub place: Place,
-    /// As people write it, `spec.containers[0].image`; empty for the document.
-    pub field: String,
-    /// Names the thing and what is wrong with it.
-    pub message: String,
-    /// What to write instead.
-    pub fix: Option<String>,
-    /// The line of the file, without its end.
-    pub source_line: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    Error,
-    Warning,
-    /// Worth saying once: a kind that is skipped, a field that means nothing on a lone node.
-    Note,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        })
-    }
-}
-
-/// Reads all documents of one file. `file` is how the file is named in places; whether it is JSON is told by
-/// its ending and content.
+/// Reads all documents of one file. `file` is how the file is named in places; one that ends with `.json` is held to
+/// JSON, everything else is YAML, of which JSON is a part.
 pub fn read(file: &str, bytes: &[u8], options: &Options) -> Reading {
-    let _ = (file, bytes, options);
-    Reading::default()
+    let checked = if bytes.len() > MAX_BYTES {
+        let message = format!("the file has {} bytes, at most {MAX_BYTES}", bytes.len());
+        Err(text::NotText { message, fix: "split it" })
+    } else {
+        text::decode(bytes)
+    };
+    let text = match checked {
+        Ok(text) => text,
+        Err(text::NotText { message, fix }) => {
+            let mut report = Report::new(file, "");
+            report.error(Mark { line: 1, column: 1 }, "", message, fix);
+            let places = Places { file: report.file, fields: Default::default() };
+            return Reading {
+                pods: vec![ReadPod { key: None, pod: None, places }],
+                diagnoses: report.diagnoses,
+            };
+        }
+    };
+    let mut report = Report::new(file, text);
+    let mut pods = Vec::new();
+    let documents = text::split(text);
+    let strict_json = file.ends_with(".json");
+    for document in &documents {
+        document::read(document, strict_json, &mut report, options, &mut pods);
+    }
+    document::refuse_duplicates(&mut pods, &mut report);
+    let mut diagnoses = report.diagnoses;
+    diagnoses.sort_by_key(|diagnosis| (diagnosis.place.line, diagnosis.place.column));
+    Reading { pods, diagnoses }
 }
