@@ -101,7 +101,9 @@ impl Drop for Agent {
 /// CPU time of a process in nanoseconds: all of its threads, to the nanosecond (`schedstat`).
 pub fn cpu(pid: u32) -> u64 {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0 };
-    let of = |path: PathBuf| fs::read_to_string(path.join("schedstat")).ok()?.split(' ').next()?.parse::<u64>().ok();
+    let of = |path: PathBuf| {
+        fs::read_to_string(path.join("schedstat")).ok()?.split(' ').next()?.parse::<u64>().ok()
+    };
     tasks.flatten().filter_map(|task| of(task.path())).sum::<u64>()
 }
 
