@@ -182,6 +182,9 @@ const PIECES: [&str; 33] = [
     ",",
     "\\",
     "é",
+    "\u{85}",
+    "\u{2028}",
+    "\r\n",
 ];
 
 fn mutation() -> impl Strategy<Value = (usize, Vec<(usize, usize, usize)>)> {

@@ -164,6 +164,16 @@ impl Engine {
         Ok(id)
     }
 
+    /// Somebody runs `docker start`.
+    ///
+    /// # Errors
+    /// What Docker says to them.
+    pub fn start_by_hand(&self, id: &ContainerId) -> Result<(), DockerError> {
+        let inside = &mut *self.inside.borrow_mut();
+        let program = inside.program(id);
+        inside.machine.start(id, program)
+    }
+
     /// All containers, ours and others, in the order of their making.
     pub fn containers(&self) -> Vec<Seen> {
         let machine = self.machine();

@@ -6,25 +6,14 @@
 //! was done is compared. Ephemeral containers (CPE), container-level restart rules (CPR) and restart-all (RA)
 //! are not supported yet.
 
+mod fields;
 mod images;
 mod row;
 
 use podkeeper::model::RestartPolicy;
 use podkeeper::plan::State;
 use podkeeper::plan::observed::Probed;
-use row::{Row, base, exited, running, unknown, with_init, with_sidecars};
-
-/// Each row: its number, the world, what is done.
-fn check(rows: Vec<(&str, Row, &str)>) {
-    let wrong: Vec<String> = rows
-        .iter()
-        .filter_map(|(id, row, expected)| {
-            let done = row.done();
-            (done != *expected).then(|| format!("{id}\n  expected {expected}\n  done     {done}"))
-        })
-        .collect();
-    assert!(wrong.is_empty(), "{} of {} rows are wrong:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
-}
+use row::{Row, base, check, exited, running, unknown, with_init, with_sidecars};
 
 use RestartPolicy::{Always, Never, OnFailure};
 

@@ -19,6 +19,8 @@ const LONG_AGO: Time = Time(0);
 /// A pod and what is on the engine of it, before a row changes it.
 pub struct Row {
     pub pod: Pod,
+    /// What the instances were made from, when it is not `pod`.
+    pub made_from: Option<Pod>,
     /// Is the sandbox ready, and which attempt is it?
     pub sandbox: Option<(bool, u32)>,
     pub sandbox_ip: bool,
@@ -37,6 +39,7 @@ pub fn base() -> Row {
     let metadata = Metadata { name: "p".into(), namespace: "default".into(), ..Metadata::default() };
     Row {
         pod: Pod { metadata, spec: PodSpec { containers: containers.into(), ..PodSpec::default() } },
+        made_from: None,
         sandbox: Some((true, 0)),
         sandbox_ip: true,
         statuses: ["foo1", "foo2", "foo3"].map(|name| (name, running())).into(),
@@ -141,16 +144,18 @@ impl Row {
         let node = Node { name: "n".into(), key: [7; 16], sandbox_image: "podkeeper/pause:1".into() };
         let places = Places { file: "p.yaml".into(), fields: Default::default() };
         let declared = Declared::new(&node, SourceKind::File, self.pod.clone(), places);
+        let made = self.made_from.clone().unwrap_or_else(|| self.pod.clone());
+        let made = Declared::new(&node, SourceKind::File, made, declared.places.clone());
         let mut instances = Vec::new();
         if let Some((ready, attempt)) = self.sandbox {
             let state = if ready { running() } else { exited(0) };
-            let mut sandbox = instance(&declared, Role::Sandbox, attempt, state, &declared.fingerprint);
+            let mut sandbox = instance(&made, Role::Sandbox, attempt, state, &made.fingerprint);
             sandbox.ip = self.sandbox_ip.then(|| "10.0.0.1".parse().unwrap());
             instances.push(Arc::new(sandbox));
         }
         for (name, state) in &self.statuses {
-            let (_, fingerprint) = declared.containers().find(|(c, _)| c.name == *name).unwrap();
-            let mut one = instance(&declared, Role::Container((*name).into()), 0, state.clone(), fingerprint);
+            let (_, fingerprint) = made.containers().find(|(c, _)| c.name == *name).unwrap();
+            let mut one = instance(&made, Role::Container((*name).into()), 0, state.clone(), fingerprint);
             if self.changed.contains(name) {
                 one.fingerprint = Fingerprint("1 image=000000000000".into());
             }
@@ -170,6 +175,7 @@ impl Row {
     pub fn done(&self) -> String {
         let (desired, mut observed) = self.worlds();
         let (mut stopped, mut started, mut sandboxes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut updated = Vec::new();
         for round in 0.. {
             assert!(round < 20, "the plan does not end: {:#?}", plan(&desired, &observed));
             let actions = plan(&desired, &observed);
@@ -180,6 +186,7 @@ impl Row {
                 let name = action.container.clone().unwrap_or_else(|| "sandbox".into());
                 match &action.call {
                     Call::StopContainer { .. } => stopped.push(name),
+                    Call::UpdateContainer { .. } => updated.push(name),
                     Call::StartContainer { .. } if action.container.is_some() => started.push(name),
                     Call::CreateSandbox { config } => {
                         sandboxes.push(format!("new sandbox {}", config.labels["io.podkeeper.attempt"]));
@@ -199,7 +206,8 @@ impl Row {
         };
         let stopped = list("stop", &mut stopped);
         let started = list("start", &mut started);
-        let parts: Vec<String> = stopped.into_iter().chain(sandboxes).chain(started).collect();
+        let updated = list("update", &mut updated);
+        let parts: Vec<String> = stopped.into_iter().chain(sandboxes).chain(started).chain(updated).collect();
         if parts.is_empty() { "nothing".into() } else { parts.join(", ") }
     }
 }
@@ -263,7 +271,26 @@ fn obey(observed: &Observed, action: &podkeeper::plan::Action) -> Outcome {
             let state = instance.state.clone();
             now(instance, state)
         }
+        (Call::UpdateContainer { resources, .. }, Some(mut instance)) => {
+            let mut config = instance.config.as_deref().cloned().unwrap_or_default();
+            config.resources = *resources;
+            instance.config = Some(Arc::new(config));
+            let state = instance.state.clone();
+            now(instance, state)
+        }
         (Call::RemoveContainer { id }, _) => Outcome::Done(Fact::Gone(id.clone())),
         (call, _) => panic!("no row needs {call:?}"),
     }
+}
+
+/// Each row: its number, the world, what is done.
+pub fn check(rows: Vec<(&str, Row, &str)>) {
+    let wrong: Vec<String> = rows
+        .iter()
+        .filter_map(|(id, row, expected)| {
+            let done = row.done();
+            (done != *expected).then(|| format!("{id}\n  expected {expected}\n  done     {done}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} of {} rows are wrong:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }

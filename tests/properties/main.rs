@@ -65,6 +65,7 @@ proptest! {
         let mut by_hand = false;
         let mut wrong = Vec::new();
         let mut watch = |world: &World, step: Step| {
+            if std::env::var("TRACE").is_ok() { match &step { Step::Event(e) => eprintln!("== {e}"), Step::Planned(p) => for a in p.iter() { eprintln!("plan {} {:?} {} {:?} | {}", a.pod, a.container, format!("{:?}", a.call).chars().take(24).collect::<String>(), a.call.id().map(|i| i.0[60..].to_string()), a.cause) }, Step::CarriedOut(a) => eprintln!("done {} {:?} {} {:?}", a.pod, a.container, format!("{:?}", a.call).chars().take(24).collect::<String>(), a.call.id().map(|i| i.0[60..].to_string())) } }
             by_hand |= matches!(step, Step::Event(Event::Started { .. }));
             if !by_hand {
                 wrong.extend(twice(world));

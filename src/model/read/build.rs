@@ -62,6 +62,10 @@ fn container(node: &Node<'_>, host_network: bool) -> Container {
         env: node.list("env").iter().map(variable).collect(),
         resources: node.get("resources").map(resources).unwrap_or_default(),
         restart_policy: restart_policy(node),
+        // "Not yet" in the table: a pod that has one does not come here.
+        startup_probe: None,
+        liveness_probe: None,
+        readiness_probe: None,
         stdin: flag(node, "stdin"),
         stdin_once: flag(node, "stdinOnce"),
         tty: flag(node, "tty"),
