@@ -87,6 +87,13 @@ impl Progress {
         let _ = err.flush();
     }
 
+    /// So many calls are under way. Nothing to say where lines stay.
+    pub fn busy(&mut self, calls: usize) {
+        if self.terminal {
+            self.status(&format!("{calls} call{} under way", if calls == 1 { "" } else { "s" }));
+        }
+    }
+
     /// Something is done: a line that stays.
     pub fn line(&mut self, text: &str) {
         let mut err = io::stderr().lock();
