@@ -195,6 +195,13 @@ impl Engine {
         self.containers().into_iter().rfind(of)
     }
 
+    /// When a container of a pod was started, each time.
+    pub fn starts(&self, pod: &PodKey, container: &str) -> Vec<Time> {
+        let machine = self.machine();
+        let of = machine.starts.iter().filter(|(p, c, _)| p == pod && c == container);
+        of.map(|(_, _, at)| *at).collect()
+    }
+
     /// What the event stream has told since it was last asked.
     pub fn take_events(&self) -> Vec<(ContainerId, Hint)> {
         std::mem::take(&mut self.machine_mut().events)

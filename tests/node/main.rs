@@ -1,3 +1,5 @@
 //! The agent against a real Docker Engine. Needs a dockerd at its default socket, or `DOCKER_HOST`.
 
 mod engine;
+mod machine;
+mod stories;
