@@ -24,6 +24,7 @@ mod run;
 mod snapshot;
 mod target;
 mod validate;
+mod work;
 
 use std::process::ExitCode;
 

@@ -74,17 +74,20 @@ pub fn escaped(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\t' => out.push_str("  "),
-            // Direction marks reorder what a person sees; they are no control characters to Rust.
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                let _ = write!(out, "{}", character.escape_unicode());
-            }
-            _ if character.is_control() => {
+            _ if is_unsafe(character) => {
                 let _ = write!(out, "{}", character.escape_unicode());
             }
             _ => out.push(character),
         }
     }
     out
+}
+
+/// What a terminal obeys, and what cannot be seen or changes the order of what is seen.
+fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{00ad}' | '\u{061c}' | '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -82,10 +82,10 @@ impl Machine {
 
     /// Adds a container that was never started.
     pub fn put(&mut self, config: ContainerConfig) -> ContainerId {
+        // One put under an id of the caller's may have come from another simulated engine.
         let id = loop {
             self.created += 1;
             let id = ContainerId(format!("{:064x}", self.created).into());
-            // A rehearsal begins with containers that came from elsewhere.
             if !self.containers.contains_key(&id) {
                 break id;
             }

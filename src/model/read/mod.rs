@@ -25,6 +25,8 @@ mod tree;
 use crate::model::{Places, Pod, PodKey};
 
 pub use crate::model::diagnosis::{Diagnosis, Severity};
+pub use text::SHOWN;
+
 use report::Report;
 use tree::Mark;
 

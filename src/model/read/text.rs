@@ -117,7 +117,7 @@ pub struct Lines<'a> {
 }
 
 /// Characters of a source line that are kept: a file may be one line of a megabyte.
-const SHOWN: usize = 240;
+pub const SHOWN: usize = 240;
 
 impl<'a> Lines<'a> {
     pub fn new(text: &'a str) -> Self {

@@ -111,7 +111,7 @@ fn condition(condition: &Condition) -> Value {
 }
 
 fn container(status: &ContainerStatus) -> Value {
-    let id = status.container_id.as_ref().map(|id| format!("docker://{id}"));
+    let id = status.container_id.as_deref();
     let mut object = json!({
         "name": status.name,
         "image": status.image,
@@ -119,7 +119,7 @@ fn container(status: &ContainerStatus) -> Value {
         "ready": status.ready,
         "started": matches!(status.state, ContainerState::Running { .. }),
         "restartCount": status.restart_count,
-        "state": state(&status.state, id.as_deref()),
+        "state": state(&status.state, id),
     });
     if let Some(last) = &status.last_state {
         object["lastState"] = state(last, None);
