@@ -26,6 +26,10 @@ pub struct Rehearsal {
     pub settled: bool,
 }
 
+/// Numbers of new containers begin here, so that no id is one that was observed, or is remembered, even when
+/// that came from another simulated engine.
+const FIRST_NUMBER: u64 = 1 << 60;
+
 /// How often a wait that began in the rehearsal itself is waited for: a port or a name that another step frees.
 const PATIENCE: usize = 5;
 
@@ -85,6 +89,7 @@ fn load(desired: &Desired, observed: &Observed) -> Engine {
     let engine = Engine::new(observed.at);
     {
         let mut machine = engine.machine_mut();
+        machine.created = FIRST_NUMBER;
         for instance in observed.pods.values().flat_map(|pod| &pod.instances) {
             let mut config = instance.config.as_deref().cloned().unwrap_or_default();
             config.name = instance.name.to_string();

@@ -121,7 +121,7 @@ proptest! {
             let later = Observed { at: now + Duration::from_millis((span * fraction / 1000).max(0) as u64), ..world.observed.clone() };
             let before = podkeeper::plan::plan(&world.desired, &world.observed);
             let after = podkeeper::plan::plan(&world.desired, &later);
-            if calls(world, &before) != calls(world, &after) {
+            if before.is_empty() && calls(world, &before) != calls(world, &after) {
                 wrong.push(format!("wake at {wake:?}, now {now:?}: {before:#?}\nat {:?}: {after:#?}", later.at));
             }
         });
