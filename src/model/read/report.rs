@@ -131,16 +131,19 @@ impl fmt::Display for Path<'_> {
         }
         match self.step {
             Step::Root => Ok(()),
-            Step::Field(name) => {
-                if self.parent.is_some_and(|parent| !parent.is_root()) {
-                    f.write_str(".")?;
-                }
-                // Keys of labels and the like have dots of their own.
-                if name.contains(['.', '/', ' ']) { write!(f, "'{name}'") } else { f.write_str(name) }
-            }
+            Step::Field(name) => write_field(f, self.parent.is_none_or(Path::is_root), name),
             Step::Item(index) => write!(f, "[{index}]"),
         }
     }
+}
+
+/// Adds the name of a field to a path.
+pub fn write_field(path: &mut impl fmt::Write, first: bool, name: &str) -> fmt::Result {
+    if !first {
+        path.write_char('.')?;
+    }
+    // Keys of labels and the like have dots of their own.
+    if name.contains(['.', '/', ' ']) { write!(path, "'{name}'") } else { path.write_str(name) }
 }
 
 /// The key of a pod, as far as its document tells.
