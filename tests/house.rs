@@ -201,7 +201,8 @@ fn snapshot_faults(path: &str, text: &str, tests: &str) -> Vec<String> {
         ));
     }
     let name = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
-    if !tests.contains(&format!("fn {name}(")) {
+    let is_named = tests.contains(&format!("fn {name}(")) || tests.contains(&format!("\"{name}\""));
+    if !is_named {
         faults.push(format!("{path}:1: no test is called {name}, remove the snapshot or rename it"));
     }
     faults

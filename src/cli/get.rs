@@ -1,12 +1,230 @@
-//! `podkeeper get`: to be written.
+//! `podkeeper get`: what a running agent knows, from its socket.
 
+use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use serde_json::Value;
+
+use crate::cli::escape::safe;
 use crate::cli::failure::Failure;
+use crate::cli::live::block_on;
+use crate::cli::output::{Format, print};
+use crate::model::Time;
+use crate::node::api::{client, default_socket};
+use crate::node::clock;
 
+/// Show the pods of a running agent
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// What to show
+    #[arg(default_value = "pods")]
+    what: What,
 
-pub fn run(_: Args) -> Result<ExitCode, Failure> {
-    Err(Failure::error("not written yet"))
+    /// Only pods of this namespace [default: all]
+    #[arg(long, short, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+
+    /// Pods of all namespaces: what is shown anyway, for fingers that know kubectl
+    #[arg(long, short = 'A', conflicts_with = "namespace")]
+    all_namespaces: bool,
+
+    /// How to write it
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    output: Format,
+
+    /// The agent's socket [default: /run/podkeeper/podkeeper.sock, for an ordinary user under
+    /// $XDG_RUNTIME_DIR]
+    #[arg(long, env = "PODKEEPER_SOCKET", hide_env_values = true, value_name = "PATH")]
+    socket: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    #[value(aliases = ["pod", "po"])]
+    Pods,
+}
+
+pub fn run(args: Args) -> Result<ExitCode, Failure> {
+    let What::Pods = args.what;
+    block_on(async {
+        let mut pods = ask(&args, "/pods").await?;
+        if let (Some(namespace), Some(items)) = (&args.namespace, pods["items"].as_array_mut()) {
+            items.retain(|pod| pod["metadata"]["namespace"].as_str() == Some(namespace));
+        }
+        match args.output {
+            Format::Json => print(format_args!("{pods:#}\n")),
+            Format::Text => {
+                let sources = ask(&args, "/sources").await?;
+                let engine = engine_trouble(&args).await?;
+                print(text(&pods, &sources, engine.as_deref(), clock::wall()))
+            }
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn socket(args: &Args) -> PathBuf {
+    args.socket.clone().unwrap_or_else(default_socket)
+}
+
+async fn ask(args: &Args, path: &str) -> Result<Value, Failure> {
+    let (code, body) = client::get(&socket(args), path).await.map_err(Failure::Error)?;
+    let value: Option<Value> = serde_json::from_slice(&body).ok();
+    match value {
+        Some(value) if code.is_success() => Ok(value),
+        Some(status) if status["message"].is_string() => Err(Failure::error(word(&status["message"]))),
+        _ => Err(Failure::error(format!(
+            "the agent answers {path} with status {code}: is it of this version?"
+        ))),
+    }
+}
+
+/// Why the agent is not ready, if it is not.
+async fn engine_trouble(args: &Args) -> Result<Option<String>, Failure> {
+    let (code, body) = client::get(&socket(args), "/readyz").await.map_err(Failure::Error)?;
+    Ok((!code.is_success()).then(|| String::from_utf8_lossy(&body).trim().to_owned()))
+}
+
+const HEAD: [&str; 7] = ["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP"];
+
+/// The table, and below it whatever keeps something from running, a line each.
+fn text(pods: &Value, sources: &Value, trouble: Option<&str>, now: Time) -> String {
+    let pods = pods["items"].as_array().map_or(&[][..], Vec::as_slice);
+    let rows: Vec<[String; 7]> = pods.iter().map(|pod| row(pod, now)).collect();
+    let mut out = if rows.is_empty() { "No pods.\n".to_owned() } else { table(&rows) };
+    let mut notes: Vec<String> = trouble.map(|trouble| format!("agent: {trouble}")).into_iter().collect();
+    notes.extend(pods.iter().filter_map(|pod| {
+        let message = pod["status"]["message"].as_str()?;
+        let (namespace, name) = (word(&pod["metadata"]["namespace"]), word(&pod["metadata"]["name"]));
+        Some(format!("{namespace}/{name}: {}: {message}", word(&pod["status"]["reason"])))
+    }));
+    for source in sources["items"].as_array().into_iter().flatten() {
+        let about = ["error", "held"].into_iter().filter_map(|field| source[field].as_str());
+        notes.extend(about.map(|text| format!("source {}: {text}", word(&source["kind"]))));
+        notes.extend(source["diagnoses"].as_array().into_iter().flatten().map(diagnosis));
+    }
+    for (i, note) in notes.iter().enumerate() {
+        let _ = writeln!(out, "{}{}", if i == 0 { "\n" } else { "" }, safe(note));
+    }
+    out
+}
+
+fn diagnosis(diagnosis: &Value) -> String {
+    let place = &diagnosis["place"];
+    let fix = diagnosis["fix"].as_str().map(|fix| format!(": {fix}")).unwrap_or_default();
+    format!(
+        "{}:{}:{}: {}: {}{fix}",
+        word(&place["file"]),
+        place["line"],
+        place["column"],
+        word(&diagnosis["severity"]),
+        word(&diagnosis["message"])
+    )
+}
+
+fn row(pod: &Value, now: Time) -> [String; 7] {
+    let status = &pod["status"];
+    let containers = status["containerStatuses"].as_array().map_or(&[][..], Vec::as_slice);
+    let init = status["initContainerStatuses"].as_array().map_or(&[][..], Vec::as_slice);
+    let ready = containers.iter().filter(|container| container["ready"] == true).count();
+    let restarts: u64 =
+        init.iter().chain(containers).filter_map(|container| container["restartCount"].as_u64()).sum();
+    let started = status["startTime"].as_str().and_then(Time::parse);
+    [
+        safe(&word(&pod["metadata"]["namespace"])),
+        safe(&word(&pod["metadata"]["name"])),
+        format!("{ready}/{}", containers.len()),
+        safe(status["reason"].as_str().unwrap_or(&word(&status["phase"]))),
+        restarts.to_string(),
+        started.map_or_else(|| "-".to_owned(), |started| age(now.since(started).as_secs())),
+        safe(status["podIP"].as_str().unwrap_or("-")),
+    ]
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// As kubectl shortens it: two units while they are small, then one.
+fn age(seconds: u64) -> String {
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let two = |value: u64, unit: char, rest: u64, rest_unit: char| match rest {
+        0 => format!("{value}{unit}"),
+        rest => format!("{value}{unit}{rest}{rest_unit}"),
+    };
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..600 => two(minutes, 'm', seconds % 60, 's'),
+        600..10_800 => format!("{minutes}m"),
+        10_800..28_800 => two(hours, 'h', minutes % 60, 'm'),
+        28_800..172_800 => format!("{hours}h"),
+        _ => format!("{days}d"),
+    }
+}
+
+fn table(rows: &[[String; 7]]) -> String {
+    let head = HEAD.map(str::to_owned);
+    let lines = || std::iter::once(&head).chain(rows);
+    let width = |column: usize| lines().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 7] = std::array::from_fn(width);
+    let mut out = String::new();
+    for row in lines() {
+        let line: String = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}   ")).collect();
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn ages_are_short() {
+        for (seconds, expected) in [
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (135, "2m15s"),
+            (900, "15m"),
+            (11_100, "3h5m"),
+            (90_000, "25h"),
+            (200_000, "2d"),
+        ] {
+            assert_eq!(age(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn the_table_is_followed_by_what_keeps_pods_from_running() {
+        let pods = json!({ "items": [{
+            "metadata": { "namespace": "default", "name": "web" },
+            "status": {
+                "phase": "Running", "reason": "CrashLoopBackOff", "message": "app: back-off 20s\u{1b}[2J",
+                "podIP": "172.17.0.2", "startTime": "1970-01-01T00:00:10Z",
+                "containerStatuses": [{ "ready": true, "restartCount": 0 }, { "ready": false, "restartCount": 3 }],
+            },
+        }]});
+        let sources = json!({ "items": [{
+            "kind": "file", "error": null, "held": "4 of 5 pods would be removed",
+            "diagnoses": [{
+                "severity": "error", "message": "unknown field imagePulPolicy", "fix": "imagePullPolicy",
+                "place": { "file": "db.yaml", "line": 3, "column": 5 },
+            }],
+        }]});
+        let expected = "\
+NAMESPACE   NAME   READY   STATUS             RESTARTS   AGE   IP
+default     web    1/2     CrashLoopBackOff   3          90s   172.17.0.2
+
+agent: the engine is away
+default/web: CrashLoopBackOff: app: back-off 20s\\u{1b}[2J
+source file: 4 of 5 pods would be removed
+db.yaml:3:5: error: unknown field imagePulPolicy: imagePullPolicy
+";
+        assert_eq!(text(&pods, &sources, Some("the engine is away"), Time(100_000)), expected);
+        assert_eq!(text(&json!({}), &json!({}), None, Time(0)), "No pods.\n");
+    }
 }

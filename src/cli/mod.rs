@@ -24,12 +24,11 @@ mod run;
 mod snapshot;
 mod target;
 mod validate;
+mod work;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-
-use failure::Failure;
 
 /// Keeps the Docker Engine on this machine equal to the Kubernetes pods declared for it.
 #[derive(Parser)]

@@ -39,8 +39,6 @@ impl Paint {
         Paint(io::stdout().is_terminal() && colour_is_wanted())
     }
 
-    pub const NONE: Paint = Paint(false);
-
     /// The text in its colour. Padding is the caller's: colours would be counted as text.
     pub fn ink(self, ink: Ink, text: impl fmt::Display) -> String {
         if !self.0 {
@@ -85,6 +83,13 @@ impl Progress {
             false => writeln!(err, "{text}"),
         };
         let _ = err.flush();
+    }
+
+    /// So many calls are under way. Nothing to say where lines stay.
+    pub fn busy(&mut self, calls: usize) {
+        if self.terminal {
+            self.status(&format!("{calls} call{} under way", if calls == 1 { "" } else { "s" }));
+        }
     }
 
     /// Something is done: a line that stays.

@@ -14,10 +14,11 @@ const PLACE_COLUMN: usize = 62;
 /// The whole plan, ready to print. `at` is the moment from which waits are counted.
 pub fn text(changes: &Changes, at: Time, paint: Paint) -> String {
     let mut out = String::new();
-    let headers = changes.pods.iter().flat_map(headers);
+    let name = changes.pods.iter().map(|pod| name(pod).chars().count()).max().unwrap_or(0);
+    let headers = changes.pods.iter().flat_map(|pod| headers(pod, name));
     let column = headers.map(|header| header.chars().count() + 2).max().unwrap_or(0).max(PLACE_COLUMN);
     for pod in &changes.pods {
-        pod_text(&mut out, pod, column, paint);
+        pod_text(&mut out, pod, name, column, paint);
         for wait in changes.waits.iter().filter(|wait| wait.pod == pod.key) {
             let line = format!("     {}", wait_text(wait, at));
             let _ = writeln!(out, "{}", paint.ink(Ink::Faint, line));
@@ -63,13 +64,13 @@ fn nothing(changes: &Changes) -> &'static str {
     }
 }
 
-fn pod_text(out: &mut String, pod: &PodChange, column: usize, paint: Paint) {
+fn pod_text(out: &mut String, pod: &PodChange, name: usize, column: usize, paint: Paint) {
     let (ink, _) = mark(pod.kind);
     let places: Vec<Option<&Place>> = match pod.kind {
         Kind::Change => pod.parts.iter().map(|part| part.place.as_ref()).collect(),
         Kind::Add | Kind::Remove => vec![pod.place.as_ref()],
     };
-    for (i, (header, place)) in headers(pod).into_iter().zip(places).enumerate() {
+    for (i, (header, place)) in headers(pod, name).into_iter().zip(places).enumerate() {
         let gap = " ".repeat(column.saturating_sub(header.chars().count()));
         let place = place.map(|place| safe(&place.to_string())).unwrap_or_default();
         let line = format!("{}{gap}{}", paint.ink(ink, header), paint.ink(Ink::Faint, place));
@@ -78,7 +79,7 @@ fn pod_text(out: &mut String, pod: &PodChange, column: usize, paint: Paint) {
             fields(out, part);
         }
     }
-    let width = pod.steps.iter().map(|step| object(&step.action).chars().count()).max().unwrap_or(0);
+    let width = pod.steps.iter().map(|step| call(&step.action).chars().count()).max().unwrap_or(0);
     for step in &pod.steps {
         step_text(out, step, width, paint);
     }
@@ -92,9 +93,14 @@ fn mark(kind: Kind) -> (Ink, char) {
     }
 }
 
-fn headers(pod: &PodChange) -> Vec<String> {
+fn name(pod: &PodChange) -> String {
+    safe(&pod.key.to_string())
+}
+
+/// The first lines of a pod, its name `width` wide.
+fn headers(pod: &PodChange, width: usize) -> Vec<String> {
     let (_, mark) = mark(pod.kind);
-    let name = safe(&pod.key.to_string());
+    let name = format!("{:<width$}", name(pod));
     match pod.kind {
         Kind::Add => vec![format!("{mark} {name}  new pod")],
         Kind::Remove => vec![format!("{mark} {name}  remove pod")],
@@ -118,16 +124,15 @@ fn fields(out: &mut String, part: &Part) {
 }
 
 fn step_text(out: &mut String, step: &Step, width: usize, paint: Paint) {
-    let object = object(&step.action);
-    let cause = cause(&step.action);
-    let gap = " ".repeat(if cause.is_empty() { 0 } else { width - object.chars().count() + 3 });
-    let line = format!(
-        "{:>3}  {:<15} {object}{gap}{}",
-        step.number,
-        verb(&step.action),
-        paint.ink(Ink::Faint, cause)
-    );
+    let call = call(&step.action);
+    let gap = " ".repeat(width - call.chars().count() + 3);
+    let cause = paint.ink(Ink::Faint, cause(&step.action));
+    let line = format!("{:>3}  {call}{gap}{cause}", step.number);
     let _ = writeln!(out, "{}", line.trim_end());
+}
+
+fn call(action: &Action) -> String {
+    format!("{:<15} {}", verb(action), object(action)).trim_end().to_owned()
 }
 
 /// The engine call in words.

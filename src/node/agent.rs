@@ -36,7 +36,7 @@ mod lanes;
 mod link;
 
 use journal::Journal;
-use lanes::Lanes;
+pub use lanes::Lanes;
 use link::{Change, Link};
 
 /// How long actions that are under way may take to end after SIGTERM.

@@ -1,6 +1,7 @@
 //! Effects: the agent and everything that touches a clock, a file or a socket.
 
 pub mod agent;
+pub mod api;
 pub mod bollard;
 pub mod clock;
 pub mod sandbox_image;

@@ -72,15 +72,18 @@ pub fn begin(observed: &mut Observed, action: &Action) {
             observed.in_flight.entry(action.pod.clone()).or_default().insert(busy_key(action));
         }
     }
+    if let Call::StopContainer { id, .. } = &action.call {
+        memory::stopping(observed, action, id);
+    }
 }
 
-/// What is busy while an action is under way: the whole pod when it is about the sandbox, otherwise the
-/// instance, or the container that gets a new one.
+/// What is busy while an action is under way: the whole pod when it is about the sandbox, the container when
+/// an instance of it may come to life or end, and the instance alone when it is looked at or cleared away.
 fn busy_key(action: &Action) -> Arc<str> {
-    match (&action.container, action.call.id()) {
+    match (&action.container, &action.call) {
         (None, _) => SANDBOX.into(),
-        (Some(_), Some(id)) => id.0.clone(),
-        (Some(container), None) => container.as_str().into(),
+        (Some(_), Call::InspectContainer { id } | Call::RemoveContainer { id }) => id.0.clone(),
+        (Some(container), _) => container.as_str().into(),
     }
 }
 

@@ -153,7 +153,7 @@ impl std::fmt::Display for Cause {
                 f.write_str(&list.join(", "))
             }
             Cause::Ended { how, policy } => write!(f, "it {how} and restartPolicy is {policy}"),
-            Cause::NotStarted => f.write_str("it was created and never started"),
+            Cause::NotStarted => f.write_str("it is created and not started yet"),
             Cause::Removed { source } => write!(f, "source {source} no longer declares the pod"),
             Cause::SandboxLost { why } => write!(f, "the sandbox {why}"),
             Cause::Finished { how } => write!(f, "the pod has finished: {how}"),

@@ -6,6 +6,7 @@
 use crate::model::RestartPolicy;
 use crate::plan::changes::{self, Difference};
 use crate::plan::observed::Probed;
+use crate::plan::regular::stop_older;
 use crate::plan::scene::{Part, Scene, Status};
 use crate::plan::start::{bring_up, replace};
 use crate::plan::{Cause, Instance, Role, State, teardown};
@@ -101,6 +102,7 @@ fn step<'a>(
 ) {
     let part = parts[index];
     let sidecar = part.container.is_sidecar();
+    stop_older(scene, &part);
     let status = in_sandbox(scene, &part, sandbox);
     if !sidecar && walk.past {
         return;

@@ -78,12 +78,17 @@ fn declared_pod<'a>(scene: &mut Scene<'a>, declared: &'a Declared) {
         Judged::Lost { cause, changed } => sandbox::start_over(scene, declared, &parts, cause, changed),
         Judged::Good(sandbox) => {
             undeclared_containers(scene, declared);
+            let before = scene.verdict.clone();
             match init::judge(scene, &parts, sandbox) {
                 Progress::Going => {}
                 Progress::Failed { how } => finish(scene, declared, how),
                 Progress::Done => match regular::judge(scene, &parts, sandbox) {
                     Outlook::Alive => {}
-                    Outlook::Finished { how } => finish(scene, declared, how),
+                    Outlook::Finished { how } => {
+                        // Decision table §4e: no sidecar is started for a pod that has finished.
+                        scene.verdict = before;
+                        finish(scene, declared, how);
+                    }
                 },
             }
         }

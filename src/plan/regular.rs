@@ -137,7 +137,7 @@ pub fn outlived(instance: &Instance, sandbox: &Instance) -> bool {
 }
 
 /// Somebody may have started an older instance by hand: never two of one container.
-fn stop_older<'a>(scene: &mut Scene<'a>, part: &Part<'a>) {
+pub fn stop_older<'a>(scene: &mut Scene<'a>, part: &Part<'a>) {
     let uid = &part.declared.uid;
     let newest = scene.instances(uid, part.name()).next().map(|newest| newest.attempt);
     let older: Vec<_> = scene.instances(uid, part.name()).skip(1).filter(|i| i.is_alive()).collect();

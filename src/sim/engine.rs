@@ -164,6 +164,16 @@ impl Engine {
         Ok(id)
     }
 
+    /// Somebody runs `docker start`.
+    ///
+    /// # Errors
+    /// What Docker says to them.
+    pub fn start_by_hand(&self, id: &ContainerId) -> Result<(), DockerError> {
+        let inside = &mut *self.inside.borrow_mut();
+        let program = inside.program(id);
+        inside.machine.start(id, program)
+    }
+
     /// All containers, ours and others, in the order of their making.
     pub fn containers(&self) -> Vec<Seen> {
         let machine = self.machine();
@@ -183,6 +193,13 @@ impl Engine {
         let of =
             |seen: &Seen| Machine::who(&seen.config).is_some_and(|(p, c, _)| p == *pod && c == container);
         self.containers().into_iter().rfind(of)
+    }
+
+    /// When a container of a pod was started, each time.
+    pub fn starts(&self, pod: &PodKey, container: &str) -> Vec<Time> {
+        let machine = self.machine();
+        let of = machine.starts.iter().filter(|(p, c, _)| p == pod && c == container);
+        of.map(|(_, _, at)| *at).collect()
     }
 
     /// What the event stream has told since it was last asked.

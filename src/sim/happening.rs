@@ -1,7 +1,6 @@
 //! What an [`Event`] does to a [`World`].
 
 use crate::model::{ContainerId, PodKey};
-use crate::sim::Program;
 use crate::sim::container::Phase;
 use crate::sim::event::Event;
 use crate::sim::machine::Machine;
@@ -32,7 +31,10 @@ impl World {
                 self.with(pod, container, |machine, id| drop(machine.stop(id, None)));
             }
             Event::Started { pod, container } => {
-                self.with(pod, container, |machine, id| drop(machine.start(id, Program::FOREVER)));
+                if let Some(seen) = self.engine.find(pod, container) {
+                    // What Docker answers is for the person who asked.
+                    let _ = self.engine.start_by_hand(&seen.id);
+                }
             }
             Event::Paused { pod, container } => self.with(pod, container, Machine::pause),
             Event::Vanishes { pod, container } => self.with(pod, container, Machine::vanish),

@@ -37,6 +37,8 @@ pub(crate) struct Machine {
     pub foreign_ports: BTreeSet<(Protocol, u16)>,
     /// What happened, for the event stream.
     pub events: Vec<(ContainerId, Hint)>,
+    /// Every start of a container of a pod.
+    pub starts: Vec<(PodKey, String, Time)>,
     /// How many containers were ever created.
     created: u64,
 }
@@ -80,8 +82,14 @@ impl Machine {
 
     /// Adds a container that was never started.
     pub fn put(&mut self, config: ContainerConfig) -> ContainerId {
-        self.created += 1;
-        let id = ContainerId(format!("{:064x}", self.created).into());
+        // One put under an id of the caller's may have come from another simulated engine.
+        let id = loop {
+            self.created += 1;
+            let id = ContainerId(format!("{:064x}", self.created).into());
+            if !self.containers.contains_key(&id) {
+                break id;
+            }
+        };
         self.put_as(id.clone(), config);
         id
     }
@@ -132,6 +140,8 @@ impl Machine {
         (container.code, container.oom) = (0, false);
         container.error.clear();
         container.started_at = Some(at);
+        let started = Self::who(&container.config).map(|(pod, name, _)| (pod, name.to_owned(), at));
+        self.starts.extend(started);
         self.events.push((id.clone(), Hint::Started));
         Ok(())
     }

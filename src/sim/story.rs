@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::model::read::{self, Severity};
 use crate::model::{PodKey, Time};
 use crate::sim::container::Program;
-use crate::sim::event::Event;
+use crate::sim::event::{Event, member};
 use crate::sim::transcript::{self, seconds};
 use crate::sim::world::{Round, World};
 
@@ -23,12 +23,19 @@ pub struct Story {
     pub world: World,
     files: BTreeMap<String, (String, Vec<PodKey>)>,
     told: String,
+    /// What it came to when it last came to rest; empty when something was told since.
+    rest: String,
 }
 
 impl Story {
     /// Begins a story. Its first line is the rule that it shows, in one sentence.
     pub fn new(rule: &str) -> Self {
-        Self { world: World::default(), files: BTreeMap::new(), told: format!("{rule}\n") }
+        Self {
+            world: World::default(),
+            files: BTreeMap::new(),
+            told: format!("{rule}\n"),
+            rest: String::new(),
+        }
     }
 
     /// A manifest file appears, or changes. Of a change only the lines that differ are told.
@@ -124,6 +131,24 @@ impl Story {
         self
     }
 
+    /// Lets time pass and tells only when a container was started: for long waits, of which the single steps
+    /// tell nothing new.
+    pub fn starts_of(&mut self, pod: &str, container: &str, time: Duration) -> &mut Self {
+        let begin = self.told.len();
+        self.passes(time);
+        self.told.truncate(begin);
+        let starts: Vec<String> =
+            self.world.engine.starts(&key(pod), container).into_iter().map(seconds).collect();
+        let _ = write!(
+            self.told,
+            "\n== {}: {} was started at\n",
+            seconds(self.world.now()),
+            member(&key(pod), container)
+        );
+        transcript::line(&mut self.told, "", &starts.join(", "));
+        self
+    }
+
     /// The account. Compare it with a snapshot.
     pub fn told(&self) -> &str {
         &self.told
@@ -146,19 +171,23 @@ impl Story {
         Round { at, planned, done }
     }
 
-    /// What it came to.
+    /// What it came to, unless nothing was done and it is as it was at the last rest.
     fn rest(&mut self, calls: usize) {
-        let waits = self.world.waits();
-        transcript::observed(&mut self.told, &self.world.observed);
-        if calls == 0 {
-            transcript::plan(&mut self.told, &[]);
+        let (mut there, mut waits) = (String::new(), String::new());
+        transcript::observed(&mut there, &self.world.observed);
+        transcript::waits(&mut waits, &self.world.waits());
+        let nothing = if calls == 0 { "plan      (nothing)\n" } else { "" };
+        let rest = format!("{there}{waits}");
+        if calls > 0 || rest != self.rest {
+            self.told.push_str(&format!("{there}{nothing}{waits}"));
         }
-        transcript::waits(&mut self.told, &waits);
+        self.rest = rest;
     }
 
     fn headline(&mut self, text: &str) {
         let at = seconds(self.world.now());
         let _ = write!(self.told, "\n== {at}: {text}\n");
+        self.rest.clear();
     }
 
     fn moment(&mut self, at: Time) {

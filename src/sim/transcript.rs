@@ -6,7 +6,6 @@ use std::fmt::Write;
 
 use crate::executor::Outcome;
 use crate::model::{PodKey, Time};
-use crate::plan::ledger::SANDBOX;
 use crate::plan::{Action, Call, Instance, Observed, Role, State, Wait};
 use crate::sim::event::{member, short};
 use crate::sim::world::START;
@@ -49,7 +48,7 @@ pub(crate) fn plan(out: &mut String, actions: &[Action]) {
     let mut word = "plan";
     for action in actions.iter().filter(|action| !action.call.is_look()) {
         let subject = of(action);
-        let (verb, detail) = told(&action.call);
+        let (verb, detail) = told(action);
         let cause = without_ids(&action.cause.to_string());
         line(out, word, &format!("{verb:<17} {subject:<14} {detail}{cause}"));
         word = "";
@@ -67,7 +66,7 @@ pub(crate) fn failures(out: &mut String, done: &[(Action, Outcome)]) {
             Outcome::Refused(error) => ("refused", error),
             Outcome::Uncertain(error) => ("uncertain", error),
         };
-        let (verb, _) = told(&action.call);
+        let (verb, _) = told(action);
         line(out, word, &format!("{verb:<17} {:<14} {}", of(action), without_ids(&error.to_string())));
     }
 }
@@ -96,27 +95,28 @@ fn of(action: &Action) -> String {
 
 fn subject(pod: &PodKey, container: Option<&str>) -> String {
     match container {
-        None | Some(SANDBOX) => short(pod),
+        None => short(pod),
         Some(name) => member(pod, name),
     }
 }
 
 /// The call in words, and what it says beyond its subject.
-fn told(call: &Call) -> (&'static str, String) {
-    match call {
-        Call::InspectImage { image } => ("look for image", format!("{image}: ")),
-        Call::InspectContainer { .. } => ("look at container", String::new()),
-        Call::PullImage { image } => ("pull image", format!("{image}: ")),
-        Call::LoadSandboxImage { .. } => ("load sandbox image", String::new()),
-        Call::CreateSandbox { .. } => ("create sandbox", String::new()),
-        Call::CreateContainer { .. } => ("create container", String::new()),
-        Call::StartContainer { .. } => ("start container", String::new()),
-        Call::StopContainer { grace: Some(grace), .. } => ("stop container", format!("(grace {grace} s) ")),
-        Call::StopContainer { grace: None, .. } => ("stop container", String::new()),
-        Call::UnpauseContainer { .. } => ("resume container", String::new()),
-        Call::RemoveContainer { .. } => ("remove container", String::new()),
-        Call::UpdateContainer { .. } => ("update container", String::new()),
-    }
+fn told(action: &Action) -> (String, String) {
+    let what = if action.container.is_some() { "container" } else { "sandbox" };
+    let (verb, detail) = match &action.call {
+        Call::InspectImage { image } => return ("look for image".into(), format!("{image}: ")),
+        Call::PullImage { image } => return ("pull image".into(), format!("{image}: ")),
+        Call::LoadSandboxImage { .. } => return ("load image".into(), String::new()),
+        Call::InspectContainer { .. } => ("look at", String::new()),
+        Call::CreateSandbox { .. } | Call::CreateContainer { .. } => ("create", String::new()),
+        Call::StartContainer { .. } => ("start", String::new()),
+        Call::StopContainer { grace: Some(grace), .. } => ("stop", format!("(grace {grace} s) ")),
+        Call::StopContainer { grace: None, .. } => ("stop", String::new()),
+        Call::UnpauseContainer { .. } => ("resume", String::new()),
+        Call::RemoveContainer { .. } => ("remove", String::new()),
+        Call::UpdateContainer { .. } => ("update", String::new()),
+    };
+    (format!("{verb} {what}"), detail)
 }
 
 pub(crate) fn line(out: &mut String, word: &str, text: &str) {

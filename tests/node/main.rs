@@ -1,3 +1,6 @@
 //! The agent against a real Docker Engine. Needs a dockerd at its default socket, or `DOCKER_HOST`.
 
 mod engine;
+mod machine;
+mod proxy;
+mod stories;

@@ -22,6 +22,7 @@ pub(super) struct Journal {
 
 impl Journal {
     pub fn action(&mut self, at: Time, action: &Action, took: Duration, outcome: &Outcome) {
+        let took = Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let (pod, container) = (&action.pod, action.container.as_deref().unwrap_or("POD"));
         let (call, cause) = (word(&action.call), &action.cause);
         let error = match outcome {

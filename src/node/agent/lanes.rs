@@ -39,7 +39,7 @@ impl Lane {
 }
 
 /// The places that are taken.
-pub(super) struct Lanes {
+pub struct Lanes {
     places: [usize; Lane::ALL.len()],
     taken: [usize; Lane::ALL.len()],
 }

@@ -102,12 +102,14 @@ impl Manifests {
         let explicitly_empty = files.is_empty();
         let unsettled = self.take(files);
         let (pods, doubles) = self.merge();
-        self.complete |= !unsettled && self.files.values().all(|file| !file.unknown);
+        let unknown = self.files.values().any(|file| file.unknown);
+        self.complete |= !unsettled && !unknown;
         let (held, again) = self.brake(pods, explicitly_empty);
         let slot =
             if self.complete { Slot::Known(self.said.clone()) } else { Slot::Stale(self.said.clone()) };
-        let error = (!self.complete).then(|| {
-            "not every manifest could be read since the start, so no pod is removed: see its diagnoses"
+        let error = (!self.complete && unknown).then(|| {
+            "a manifest could not be read since the start and may be of any pod that runs, so none is removed \
+             until it is right or gone"
                 .to_owned()
         });
         Said { slot, diagnoses: self.diagnoses(doubles), error, held, again }
