@@ -268,9 +268,10 @@ impl Reader<'_, '_, '_> {
     /// Adds a document of which no pod can be made.
     fn give_up(&mut self, root: Option<&Node<'_>>) {
         self.secret |= root.and_then(|root| root.text_of("kind")) == Some("Secret");
-        let fields =
-            root.map(|root| (Box::from(""), (root.mark.line, root.mark.column))).into_iter().collect();
-        let places = Places { file: self.report.file.clone(), fields };
+        let mut places = Places { file: self.report.file.clone(), fields: BTreeMap::new() };
+        if let Some(root) = root {
+            note_places(root, &mut String::new(), &mut places);
+        }
         self.pods.push(ReadPod { key: root.and_then(key_of), pod: None, places });
     }
 }
@@ -279,6 +280,10 @@ impl Reader<'_, '_, '_> {
 fn note_places(node: &Node<'_>, path: &mut String, places: &mut Places) {
     places.fields.insert(path.as_str().into(), (node.mark.line, node.mark.column));
     let own = path.len();
+    // No field of a pod lies that deep; long keys over many items must not multiply.
+    if own > 1000 {
+        return;
+    }
     for Entry { key, value } in node.entries() {
         // Writing to a String cannot fail.
         let _ = write_field(path, own == 0, key);
