@@ -62,17 +62,21 @@ pub fn explain(error: &ScanError, document: &Document<'_>, report: &mut Report<'
         }
         return;
     }
-    let info = error.info();
-    let (what, fix) = match error.kind() {
+    let (what, fix) = in_words(error);
+    report.error(at(line, column), ROOT, format!("this is not YAML: {what}"), fix);
+}
+
+/// The parser's own words, but for those that only its makers understand.
+fn in_words(error: &ScanError) -> (String, &'static str) {
+    match error.kind() {
         ErrorKind::SimpleKeyExpected => {
-            ("a ':' is missing after the key", "key: value, with a blank after the ':'")
+            ("a ':' is missing after the key".into(), "key: value, with a blank after the ':'")
         }
         ErrorKind::ExpectedBlockMappingKey => {
-            ("the line does not line up with those before it", "indent it like its siblings")
+            ("the line does not line up with those before it".into(), "indent it like its siblings")
         }
-        _ => (info.as_str(), ""),
-    };
-    report.error(at(line, column), ROOT, format!("this is not YAML: {what}"), fix);
+        _ => (error.info(), ""),
+    }
 }
 
 /// A key that stands deeper than the line before allows: the key, and where it should begin.
