@@ -29,7 +29,7 @@ use crate::node::sources::watch::Waker;
 use crate::node::state::StateDir;
 use crate::node::store::Declarations;
 use crate::observer;
-use crate::plan::{Action, Desired, Instance, Ledger, Observed, Rounds};
+use crate::plan::{Action, Call, Desired, Instance, Ledger, Observed, Rounds};
 
 mod journal;
 mod lanes;
@@ -249,14 +249,10 @@ impl Agent {
     }
 
     /// A list replaces what is known, except of pods of which something was learnt since it was asked for.
-    fn relist(&mut self, mut instances: Vec<Instance>) {
-        let mut touched = std::mem::take(&mut self.touched);
-        touched.extend(self.observed.in_flight.keys().cloned());
-        instances.retain(|instance| !touched.contains(&instance.pod));
-        let known = touched.iter().filter_map(|key| self.observed.pods.get(key));
-        instances.extend(known.flat_map(|pod| &pod.instances).map(|instance| Instance::clone(instance)));
+    fn relist(&mut self, instances: Vec<Instance>) {
+        let touched = std::mem::take(&mut self.touched);
         let at = self.observed.at;
-        observer::relist(&mut self.observed, at, instances);
+        observer::relist_others(&mut self.observed, at, instances, touched);
         observer::tidy(&mut self.observed, &self.desired);
         self.unsure = false;
         self.next_list = Instant::now() + self.settings.sync;
@@ -283,8 +279,12 @@ impl Agent {
         }
         if self.link.is_up() && !self.unsure {
             let plan = self.rounds.plan(&self.desired, &self.observed);
-            for action in self.lanes.admit(plan) {
-                self.begin(action);
+            let admitted = self.lanes.admit(plan);
+            let stops = admitted.iter().any(|action| matches!(action.call, Call::StopContainer { .. }));
+            admitted.into_iter().for_each(|action| self.begin(action));
+            if stops {
+                // That a container was stopped and has not finished must outlive a crash: see `Memo::stopped`.
+                self.save();
             }
             self.journal.waits(self.rounds.waits());
         }
