@@ -65,7 +65,7 @@ impl Agent {
         let path = |name: &str| place.root.join(name);
         let log = fs::File::create(path("agent.log")).map_err(|error| error.to_string())?;
         let child = Command::new(binary)
-            .args(["run", "--port", "0", "--node-name", NODE, "--sync-frequency", sync])
+            .args(["run", "--node-name", NODE, "--sync-frequency", sync])
             .args(["--engine", &format!("unix://{socket}"), "--engine-concurrency", "4"])
             .arg("--config")
             .arg(path("pods"))

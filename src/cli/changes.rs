@@ -106,8 +106,9 @@ fn parts(desired: &Desired, key: &PodKey, actions: &[Action]) -> Vec<Part> {
         let place = fields.iter().find_map(|field| field.place.clone());
         parts.push(Part { target, verb, place, fields });
     }
-    if parts.iter().any(|part| part.target == "pod") {
-        parts.retain(|part| part.target == "pod" || !part.fields.is_empty());
+    if let Some(sandbox) = parts.iter().find(|part| part.target == "pod") {
+        let told = sandbox.fields.clone();
+        parts.retain(|part| part.target == "pod" || part.fields.iter().any(|field| !told.contains(field)));
     }
     if parts.is_empty() {
         parts.push(Part { target: "pod".into(), verb: "go on", place: None, fields: Vec::new() });

@@ -39,8 +39,6 @@ impl Paint {
         Paint(io::stdout().is_terminal() && colour_is_wanted())
     }
 
-    pub const NONE: Paint = Paint(false);
-
     /// The text in its colour. Padding is the caller's: colours would be counted as text.
     pub fn ink(self, ink: Ink, text: impl fmt::Display) -> String {
         if !self.0 {

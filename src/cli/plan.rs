@@ -56,10 +56,11 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
             let observed = live::block_on(async {
                 let (engine, version) = live::connect(&args.target).await?;
                 let mut observed = live::list(&engine, &args.target, &version).await?;
-                if state::known_key(&args.target.state_dir()).is_none() {
-                    compare_by_field(&mut observed, &args.target);
+                let known = state::known_key(&args.target.state_dir()).is_some();
+                complete(&engine, &desired, &mut observed, known).await?;
+                if !known && !observed.pods.is_empty() {
+                    note_no_key(&args.target);
                 }
-                complete(&engine, &desired, &mut observed).await?;
                 Ok(observed)
             })?;
             (desired, observed)
@@ -78,7 +79,19 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
 }
 
 /// All that a dry run does to an engine: it holds no more than a [`Look`].
-async fn complete(engine: &impl Look, desired: &Desired, observed: &mut Observed) -> Result<(), Failure> {
+///
+/// Without the key that made them, digests say nothing. A label of a version that is not known makes the
+/// planner compare field by field, with what the engine's inspect says.
+async fn complete(
+    engine: &impl Look,
+    desired: &Desired,
+    observed: &mut Observed,
+    key_is_known: bool,
+) -> Result<(), Failure> {
+    if !key_is_known {
+        look::inspect_all(engine, observed).await?;
+        forget_digests(observed);
+    }
     look::answer(engine, desired, observed).await
 }
 
@@ -102,18 +115,15 @@ pub fn node(name: String, target: &Target) -> Node {
     Node { name: name.into(), key, sandbox_image: BUILTIN_SANDBOX_IMAGE.into() }
 }
 
-/// Digests say nothing without the key that made them. A label of a version that is not known makes the planner
-/// compare field by field, with what the engine's inspect says.
-fn compare_by_field(observed: &mut Observed, target: &Target) {
-    if observed.pods.is_empty() {
-        return;
-    }
-    let dir = target.state_dir();
+fn note_no_key(target: &Target) {
     eprintln!(
         "note: no node key can be read in {}: comparing field by field (run as the agent's user, or give \
          its --state-dir)",
-        Safe(&dir.display().to_string())
+        Safe(&target.state_dir().display().to_string())
     );
+}
+
+fn forget_digests(observed: &mut Observed) {
     let pods = observed.pods.iter().map(|(key, pod)| {
         let mut pod = (**pod).clone();
         for instance in &mut pod.instances {

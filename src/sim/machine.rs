@@ -82,8 +82,14 @@ impl Machine {
 
     /// Adds a container that was never started.
     pub fn put(&mut self, config: ContainerConfig) -> ContainerId {
-        self.created += 1;
-        let id = ContainerId(format!("{:064x}", self.created).into());
+        // One put under an id of the caller's may have come from another simulated engine.
+        let id = loop {
+            self.created += 1;
+            let id = ContainerId(format!("{:064x}", self.created).into());
+            if !self.containers.contains_key(&id) {
+                break id;
+            }
+        };
         self.put_as(id.clone(), config);
         id
     }

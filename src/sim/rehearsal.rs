@@ -77,6 +77,10 @@ fn load(desired: &Desired, observed: &Observed) -> Engine {
             config.name = instance.name.to_string();
             config.labels = labels_of(desired, instance);
             config.network_mode = instance.network_mode.to_string();
+            // Every sandbox of ours is made so; a list does not tell.
+            if instance.role == Role::Sandbox && instance.config.is_none() {
+                config.ipc_mode = "shareable".into();
+            }
             machine.put_as(instance.id.clone(), config);
             if let Some(container) = machine.containers.get_mut(&instance.id) {
                 resume(container, instance);
