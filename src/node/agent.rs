@@ -226,6 +226,11 @@ impl Agent {
             Change::Up(connected) => {
                 let version = connected.version;
                 tracing::info!(engine = %self.settings.engine.endpoint(), version = version.version, api = version.api, "connected");
+                if self.settings.engine.cannot_lower_oom_scores() {
+                    tracing::warn!(
+                        "the engine has no CAP_SYS_RESOURCE: no container is kept from the OOM killer"
+                    );
+                }
                 self.observed.memory_bytes = version.memory_bytes;
                 self.status = EngineStatus::Up(Arc::new(version));
                 self.relist(connected.instances);
