@@ -105,7 +105,12 @@ async fn all<D: Docker>(docker: &D, prefix: &str) {
     ports(&bench).await;
     images(&bench).await;
     looking(&bench).await;
-    for instance in docker.list(NODE).await.expect("the engine lists its containers") {
+    clear(docker, NODE).await;
+}
+
+/// Removes all containers of one node.
+async fn clear<D: Docker>(docker: &D, node: &str) {
+    for instance in docker.list(node).await.expect("the engine lists its containers") {
         docker.stop(&instance.id, Some(0)).await.expect("what is left over can be stopped");
         docker.remove(&instance.id).await.expect("and removed");
     }
@@ -242,14 +247,17 @@ async fn images<D: Docker>(bench: &Bench<'_, D>) {
 }
 
 async fn looking<D: Docker>(bench: &Bench<'_, D>) {
-    let config = ContainerConfig { env: vec!["A=1".into()], hostname: Some("web".into()), ..bench.config() };
+    let mut config =
+        ContainerConfig { env: vec!["A=1".into()], hostname: Some("web".into()), ..bench.config() };
+    config.labels.insert(labels::CONTAINER_NAME.into(), "POD".into());
+    config.labels.insert(labels::TYPE.into(), "podsandbox".into());
     let id = bench.running(&config).await;
     let listed = bench.docker.list(NODE).await.expect("the engine lists its containers");
     let listed =
         listed.iter().find(|instance| instance.id == id).expect("the list has all that carry our label");
     expect!(listed.state, State::Running { .. });
     assert_eq!(*listed.name, *config.name, "names have no slash");
-    assert!(listed.ip.is_some(), "a running container on a network of its own has an address");
+    assert!(listed.ip.is_some(), "a running sandbox on a network of its own has an address");
     let other = bench.docker.list("another-node").await.expect("the engine lists its containers");
     assert!(other.is_empty(), "a list is of one node only");
     let inspected = bench.inspect(&id).await.instance.config.expect("inspect tells the configuration");
@@ -275,4 +283,44 @@ fn the_simulated_engine_answers_as_docker_does() {
     engine.add_image(IMAGE);
     podkeeper::sim::ready(all(&engine, "sim"));
     assert_eq!(engine.containers(), [], "the suite removes what it made");
+}
+
+#[cfg(feature = "node")]
+mod real {
+    use std::process::{Command, Stdio};
+
+    use podkeeper::node::bollard::{DEFAULT_ENDPOINT, Endpoint, Engine};
+
+    use super::{IMAGE, NODE, all};
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn docker_answers_as_the_simulated_engine_does() {
+        let endpoint = std::env::var("DOCKER_HOST").unwrap_or_else(|_| DEFAULT_ENDPOINT.into());
+        let endpoint = Endpoint::parse(&endpoint).expect("DOCKER_HOST is an endpoint");
+        let engine = Engine::new(endpoint).expect("an engine can be spoken to");
+        if let Err(trouble) = engine.connect().await {
+            panic!("this test needs a Docker Engine (scripts/test starts one): {}", trouble.message());
+        }
+        import_busybox();
+        super::clear(&engine, NODE).await;
+        all(&engine, &format!("podkeeper-conformance-{}", std::process::id())).await;
+    }
+
+    /// Makes [`IMAGE`]: busybox and two names for it, without any registry.
+    fn import_busybox() {
+        let folder = tempfile::tempdir().expect("a folder for the image");
+        let bin = folder.path().join("bin");
+        std::fs::create_dir(&bin).expect("a folder for busybox");
+        std::fs::copy("/bin/busybox", bin.join("busybox"))
+            .expect("this test needs a static /bin/busybox: install busybox-static");
+        for name in ["sh", "sleep"] {
+            std::os::unix::fs::symlink("busybox", bin.join(name)).expect("a name for busybox");
+        }
+        let tar =
+            Command::new("tar").arg("-C").arg(folder.path()).args(["-c", "."]).stdout(Stdio::piped()).spawn();
+        let tar = tar.expect("tar packs the image").stdout.expect("its output is piped");
+        let import = Command::new("docker").args(["import", "-", IMAGE]).stdin(tar).output();
+        let import = import.expect("this test needs the docker command");
+        assert!(import.status.success(), "{}", String::from_utf8_lossy(&import.stderr));
+    }
 }

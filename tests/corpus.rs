@@ -3,6 +3,9 @@
 //! A file in `manifests` says `# expect: accept …` or what else should be said of it; a file in `invalid` says
 //! `want: line 9: …`. JSON has no comments: there `INDEX.tsv` and the tables below speak.
 
+#[path = "corpus/shown.rs"]
+mod shown;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -265,55 +268,6 @@ fn a_mistake_is_not_followed_by_false_alarms() {
     }
 }
 
-/// Groups of invalid files, one snapshot each.
-const GROUPS: [(&str, &[&str]); 10] = [
-    ("a_value_of_the_wrong_type_is_named_with_what_it_should_be", &["001", "003", "005", "006", "008"]),
-    ("lists_and_numbers_are_not_guessed", &["010", "011", "013", "015", "016", "018"]),
-    ("quantities_and_modes_say_which_unit_was_meant", &["020", "021", "023", "025", "026"]),
-    ("a_misspelt_or_misplaced_field_is_told_its_place", &["028", "030", "031", "033", "035", "036"]),
-    (
-        "what_is_missing_or_of_another_tool_is_named",
-        &["038", "040", "041", "043", "045", "046", "048", "050", "051", "053"],
-    ),
-    (
-        "a_broken_text_is_diagnosed_where_it_broke",
-        &["055", "056", "058", "060", "061", "063", "065", "066", "068"],
-    ),
-    ("nothing_is_given_twice", &["070", "071", "080", "081", "083"]),
-    ("names_fit_their_grammar", &["073", "075", "076", "078"]),
-    ("one_of_several_is_chosen_and_words_are_words", &["085", "086", "088", "090", "091", "093", "100"]),
-    ("a_secret_is_judged_and_never_shown", &["095", "096", "098"]),
-];
-
-#[test]
-fn a_person_sees_each_mistake_like_this() {
-    let files = files("invalid");
-    for (name, _) in &files {
-        let groups =
-            GROUPS.iter().filter(|(_, prefixes)| prefixes.iter().any(|prefix| name.starts_with(prefix)));
-        assert_eq!(groups.count(), 1, "{name} must be in one group");
-    }
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("snapshots/read"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    for (group, prefixes) in GROUPS {
-        let mut text = format!("{}.\n", sentence(group));
-        for (name, bytes) in
-            files.iter().filter(|(name, _)| prefixes.iter().any(|prefix| name.starts_with(prefix)))
-        {
-            let reading = reading(name, bytes);
-            text.push('\n');
-            for diagnosis in reading.diagnoses.iter().filter(|d| !d.message.starts_with("not supported yet"))
-            {
-                text.push_str(&diagnosis.to_string());
-            }
-        }
-        assert!(text.lines().count() <= 80, "{group} has {} lines", text.lines().count());
-        settings.bind(|| insta::assert_snapshot!(group, text));
-    }
-}
-
 /// The lines that the first line of an invalid file asks for.
 fn wanted_lines(bytes: &[u8]) -> Vec<u32> {
     let text = String::from_utf8_lossy(bytes);
@@ -340,11 +294,6 @@ fn said_of(name: &str) -> impl Iterator<Item = &'static (&'static str, Severity,
 
 fn rendered(reading: &Reading) -> String {
     reading.diagnoses.iter().map(ToString::to_string).collect()
-}
-
-fn sentence(name: &str) -> String {
-    let text = name.replace('_', " ");
-    text[..1].to_uppercase() + &text[1..]
 }
 
 fn pod(file_name: &str) -> Pod {

@@ -119,6 +119,24 @@ fn unknown_fields_are_warnings_when_that_is_asked_for() {
     }
 }
 
+#[test]
+fn no_value_of_a_secret_is_shown_whatever_is_wrong_with_it() {
+    let head = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n";
+    for data in [
+        "data:\n  a: hunter2!\n",
+        "data:\n  a: hunter2\n  a: hunter2\n",
+        "stringData:\n  a: [hunter2]\n",
+        "data: {a: 'hunter2'\n",
+        "data:\n  a: \"hunter2\n",
+        "dat: {a: hunter2}\n",
+    ] {
+        let reading = read("x.yaml", format!("{head}{data}").as_bytes(), &Options::default());
+        let shown: String = reading.diagnoses.iter().map(ToString::to_string).collect();
+        assert!(reading.diagnoses.len() > 1 || shown.contains("file ends"), "{data}");
+        assert!(!shown.contains("hunter2"), "{data}\n{shown}");
+    }
+}
+
 /// Every diagnosis stands at a line of the file, in order, and can be shown.
 fn check(reading: &Reading, text: &str) {
     let lines = text.replace("\r\n", "\n").replace('\r', "\n");

@@ -150,12 +150,16 @@ fn word(value: &Value) -> String {
 /// As kubectl shortens it: two units while they are small, then one.
 fn age(seconds: u64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let two = |value: u64, unit: char, rest: u64, rest_unit: char| match rest {
+        0 => format!("{value}{unit}"),
+        rest => format!("{value}{unit}{rest}{rest_unit}"),
+    };
     match seconds {
         0..120 => format!("{seconds}s"),
-        120..600 if seconds % 60 != 0 => format!("{minutes}m{}s", seconds % 60),
-        120..10_800 => format!("{minutes}m"),
-        10_800..28_800 if minutes % 60 != 0 => format!("{hours}h{}m", minutes % 60),
-        10_800..172_800 => format!("{hours}h"),
+        120..600 => two(minutes, 'm', seconds % 60, 's'),
+        600..10_800 => format!("{minutes}m"),
+        10_800..28_800 => two(hours, 'h', minutes % 60, 'm'),
+        28_800..172_800 => format!("{hours}h"),
         _ => format!("{days}d"),
     }
 }

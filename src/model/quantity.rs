@@ -202,3 +202,180 @@ pub fn hint(text: &str) -> String {
         _ => "a number with one of n u m k M G T P E, Ki Mi Gi Ti Pi Ei, e3: 500m, 2, 64Mi".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nano(text: &str) -> Option<i128> {
+        Quantity::parse(text).map(|quantity| quantity.nano)
+    }
+
+    #[test]
+    fn every_way_to_write_an_amount_is_read() {
+        const K: i128 = 1024;
+        for (text, expected) in [
+            ("1", NANO),
+            ("1Ki", K * NANO),
+            ("8Ki", 8 * K * NANO),
+            ("7Mi", 7 * K.pow(2) * NANO),
+            ("6Gi", 6 * K.pow(3) * NANO),
+            ("5Ti", 5 * K.pow(4) * NANO),
+            ("4Pi", 4 * K.pow(5) * NANO),
+            ("3Ei", 3 * K.pow(6) * NANO),
+            ("100Ti", 100 * K.pow(4) * NANO),
+            ("5n", 5),
+            ("4u", 4_000),
+            ("3m", 3_000_000),
+            ("9", 9 * NANO),
+            ("50k", 50_000 * NANO),
+            ("7M", 7_000_000 * NANO),
+            ("6G", 6 * NANO * NANO),
+            ("40T", 40_000 * NANO * NANO),
+            ("2P", 2_000_000 * NANO * NANO),
+            ("1E", NANO * NANO * NANO),
+            ("12E", 12 * NANO * NANO * NANO),
+            ("1E-3", 1_000_000),
+            ("1e3", 1_000 * NANO),
+            ("1E6", 1_000_000 * NANO),
+            ("1e14", 100_000 * NANO * NANO),
+            ("1E18", NANO * NANO * NANO),
+            ("0.5e0", 500_000_000),
+            ("0.5e-1", 50_000_000),
+            ("0.5e-2", 5_000_000),
+            ("1.3E+6", 1_300_000 * NANO),
+            ("1.40e9", 1_400_000_000 * NANO),
+            ("100.035k", 100_035 * NANO),
+            ("0.0005k", 500_000_000),
+            ("0.00050k", 500_000_000),
+            ("0.05000", 50_000_000),
+            ("10.035M", 10_035_000 * NANO),
+            ("7.123456M", 7_123_456 * NANO),
+            ("6.987654321G", 6_987_654_321 * NANO),
+            ("5.444T", 5_444 * NANO * NANO),
+            ("1.01E", 1_010_000_000 * NANO * NANO),
+            ("100.035Ki", 102_435_840_000_000),
+            ("0.5Mi", 524_288 * NANO),
+            ("0.05Gi", 53_687_091_200_000_000),
+            ("0.025Ti", 27_487_790_694_400_000_000),
+            (".001", 1_000_000),
+            (".0001k", 100_000_000),
+            ("1.", NANO),
+            ("1.G", NANO * NANO),
+            ("+1", NANO),
+            ("-3m", -3_000_000),
+        ] {
+            assert_eq!(nano(text), Some(expected), "{text}");
+        }
+        for zero in ["0", "0n", "0u", "0m", "0k", "0M", "0G", "0T", "0Ki", "0Mi", "0Gi", "0Ti", "00", "-0"] {
+            assert_eq!(Quantity::parse(zero).map(|q| q.to_string()).as_deref(), Some("0"), "{zero}");
+        }
+    }
+
+    #[test]
+    fn what_is_finer_than_a_billionth_is_rounded_away_from_zero() {
+        for (text, expected) in [
+            ("3.001n", 4),
+            ("1.1E-9", 2),
+            ("0.0000000001", 1),
+            ("0.0000000005", 1),
+            ("0.5e-9", 1),
+            ("0.9n", 1),
+            ("0.00000012345", 124),
+            ("0.00000012354", 124),
+            ("0.000000000001Ki", 2),
+            ("-0.9n", -1),
+            ("1e-400", 1),
+        ] {
+            assert_eq!(nano(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn binary_amounts_are_capped_and_nothing_overflows() {
+        let most = Some(i128::from(i64::MAX) * NANO);
+        assert_eq!((nano("9Ei"), nano("9223372036854775807Ki")), (most, most));
+        let huge = "9".repeat(400);
+        for text in [&huge, "1e400", &format!("{huge}E"), &format!("0.{huge}Ei"), &format!("{huge}e-300")] {
+            let quantity = Quantity::parse(text).expect(text);
+            assert!(quantity.whole() > 0 && quantity.milli() > 0, "{text}");
+        }
+        assert_eq!(Quantity::parse("12E").map(Quantity::whole), Some(i64::MAX));
+    }
+
+    #[test]
+    fn what_is_no_amount_is_refused() {
+        for text in [
+            "",
+            "1.1.M",
+            "1+1.0M",
+            "0.1mi",
+            "0.1am",
+            "aoeu",
+            ".5i",
+            "1i",
+            "-3.01i",
+            "-3.01e-",
+            " 1",
+            "1 ",
+            ".",
+            "-.",
+            "-",
+            "1e",
+            "1000ms",
+            "1g",
+            "1K",
+            "0x10",
+            "1e99999999999",
+            "١",
+        ] {
+            assert_eq!(Quantity::parse(text), None, "'{text}'");
+        }
+    }
+
+    #[test]
+    fn it_prints_the_largest_suffix_that_leaves_a_whole_number() {
+        for (text, expected) in [
+            ("1024Mi", "1Gi"),
+            ("307200Ki", "300Mi"),
+            ("1001Gi", "1001Gi"),
+            ("0.001T", "1G"),
+            ("1000u", "1m"),
+            ("1.08", "1080m"),
+            ("1080000000n", "1080m"),
+            ("1.0009765625Ki", "1025"),
+            ("0.00048828125Ki", "500m"),
+            ("5000m", "5"),
+            (".001e12", "1e9"),
+            ("00", "0"),
+        ] {
+            assert_eq!(Quantity::parse(text).map(|q| q.to_string()).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn cpu_and_memory_are_rounded_up_to_their_units() {
+        for (text, milli, whole) in [
+            ("9.01", 9010, 10),
+            ("250m", 250, 1),
+            ("0.0001", 1, 1),
+            ("1.0001", 1001, 2),
+            ("64Mi", 67_108_864_000, 67_108_864),
+            ("-9.01", -9010, -10),
+        ] {
+            let quantity = Quantity::parse(text).expect(text);
+            assert_eq!((quantity.milli(), quantity.whole()), (milli, whole), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_unit_gets_the_right_one_proposed() {
+        for (text, expected) in [
+            ("1000ms", "1000m (thousandths of a CPU)"),
+            ("1g", "1G (10^9) or 1Gi (2^30)"),
+            ("5MB", "5M (10^6) or 5Mi (2^20)"),
+        ] {
+            assert_eq!(hint(text), expected);
+        }
+    }
+}

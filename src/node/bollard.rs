@@ -1,20 +1,24 @@
 //! The real engine behind the seam [`crate::docker`]: bollard for what changes, a plain request for what looks.
 //!
-//! Both go through one door, [`Engine::send`], which puts the negotiated API version in front of every path:
+//! Both go through one [door], which puts the negotiated API version in front of every path:
 //! bollard 0.21.1 never sends it (`Url::join` drops the prefix, fussybeaver/bollard#736), and an engine that
 //! gets none answers in its newest version, whichever that is.
 //!
+//! [door]: door::Door
+//!
 //! **Invariant:** no bollard type leaves this file and its folder.
 
+mod door;
 mod endpoint;
 mod events;
+mod path;
 mod refusal;
 mod request;
 mod version;
 mod wire;
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::bollard::query_parameters::{
@@ -24,7 +28,7 @@ use ::bollard::query_parameters::{
 use ::bollard::{BollardRequest, ClientVersion};
 use futures_util::{Stream, StreamExt};
 use http_body_util::Empty;
-use hyper::body::{Body, Bytes, Incoming};
+use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -37,7 +41,9 @@ use crate::model::ContainerId;
 use crate::node::sandbox_image;
 use crate::plan::config::{ContainerConfig, EngineResources};
 use crate::plan::{Instance, labels};
+use door::Door;
 use endpoint::{NotConnected, SendError};
+use path::{escaped, full, has_tag, image_name};
 use version::{Announced, ApiVersion};
 
 /// No call but a stop, a pull or the event stream takes longer on an engine that works.
@@ -46,8 +52,6 @@ const CALL: Duration = Duration::from_secs(30);
 const STOP_MARGIN: Duration = Duration::from_secs(15);
 /// A pull that tells nothing for so long hangs; extracting a large layer is silent for minutes.
 const PULL_SILENCE: Duration = Duration::from_secs(300);
-/// The kernel's lowest OOM score: never killed.
-const LOWEST_OOM_SCORE: i32 = -1000;
 /// The engine's own default for a stop without a time.
 const ENGINE_GRACE: u32 = 10;
 
@@ -56,13 +60,6 @@ const ENGINE_GRACE: u32 = 10;
 pub struct Engine {
     door: Arc<Door>,
     bollard: ::bollard::Docker,
-}
-
-struct Door {
-    endpoint: Endpoint,
-    /// `None` until it was negotiated, and again after the engine could not be reached.
-    api: Mutex<Option<ApiVersion>>,
-    oom_floor: i32,
 }
 
 /// Why there is no connection: it decides how soon to try again.
@@ -90,8 +87,7 @@ impl Engine {
     /// # Errors
     /// When bollard cannot be set up for the endpoint.
     pub fn new(endpoint: Endpoint) -> Result<Self, String> {
-        let oom_floor = oom_floor(&endpoint);
-        let door = Arc::new(Door { endpoint, api: Mutex::new(None), oom_floor });
+        let door = Arc::new(Door::new(endpoint));
         let bollard = ::bollard::Docker::connect_with_custom_transport(
             {
                 let door = door.clone();
@@ -128,7 +124,7 @@ impl Engine {
 
     /// True when the engine cannot protect a container from the kernel's out-of-memory killer.
     pub fn cannot_lower_oom_scores(&self) -> bool {
-        self.door.oom_floor > LOWEST_OOM_SCORE
+        !self.door.lowers_oom_scores()
     }
 
     async fn announced(&self) -> Result<(Announced, ApiVersion), Trouble> {
@@ -149,7 +145,7 @@ impl Engine {
             Trouble::Stranger(format!("what listens at {} is not a Docker engine", self.door.endpoint))
         })?;
         let api = version::negotiate(&announced).map_err(Trouble::Stranger)?;
-        *self.door.lock() = Some(api);
+        self.door.speak(api);
         Ok((announced, api))
     }
 
@@ -192,36 +188,6 @@ impl Engine {
             serde_json::json!({ "type": ["container"], "label": [label], "event": words }).to_string();
         let path = format!("/events?filters={}", escaped(&filters));
         within(CALL, self.answer(&path)).await.map(|response| Events::new(response.into_body()))
-    }
-}
-
-impl Door {
-    /// Sends a request under the negotiated version.
-    async fn send<B>(&self, mut request: Request<B>) -> Result<Response<Incoming>, SendError>
-    where
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
-        let api = *self.lock();
-        if let (Some(api), Some(path)) = (api, request.uri().path_and_query())
-            && let Ok(prefixed) = format!("/v{api}{path}").parse()
-        {
-            *request.uri_mut() = prefixed;
-        }
-        let sent = self.endpoint.send(request).await;
-        if let Err(SendError::NotConnected(_)) = sent {
-            self.forget();
-        }
-        sent
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<ApiVersion>> {
-        self.api.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The engine that comes back may be another one.
-    fn forget(&self) {
-        *self.lock() = None;
     }
 }
 
@@ -374,87 +340,4 @@ fn message(body: &[u8]) -> String {
     }
     serde_json::from_slice::<Refusal>(body)
         .map_or_else(|_| String::from_utf8_lossy(body).trim().to_owned(), |refusal| refusal.message)
-}
-
-/// Only a full id goes into a path: bollard escapes nothing, and `x/../../info` would be another call.
-fn full(id: &ContainerId) -> Result<&str, DockerError> {
-    if id.0.len() == 64 && id.0.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Ok(&id.0);
-    }
-    Err(DockerError::NotFound { message: format!("'{id}' is not a full container id") })
-}
-
-/// An image name as it may stand in a path: the characters of Docker's reference grammar, no `..`.
-fn image_name(name: &str) -> Result<&str, DockerError> {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:/@".contains(&byte);
-    let starts = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if starts && name.bytes().all(allowed) && !name.split('/').any(|part| part.is_empty() || part == "..") {
-        return Ok(name);
-    }
-    Err(DockerError::Refused { status: 400, message: format!("'{name}' is not an image name") })
-}
-
-/// A tag comes after the last slash, a digest after `@`.
-fn has_tag(image: &str) -> bool {
-    image.contains('@') || image.rsplit('/').next().is_some_and(|last| last.contains(':'))
-}
-
-/// Percent-encodes everything but letters and digits.
-fn escaped(text: &str) -> String {
-    text.bytes().fold(String::with_capacity(text.len() * 2), |mut out, byte| {
-        match byte {
-            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => out.push(byte.into()),
-            other => out.push_str(&format!("%{other:02X}")),
-        }
-        out
-    })
-}
-
-/// The lowest OOM score that the engine can give a container.
-///
-/// Lowering a score needs CAP_SYS_RESOURCE. An engine that runs in a container often has it not, and runc
-/// then fails to start anything with a negative score. The process behind the socket can be asked.
-fn oom_floor(endpoint: &Endpoint) -> i32 {
-    const CAP_SYS_RESOURCE: u32 = 24;
-    let ask = || {
-        let Endpoint::Unix(path) = endpoint else { return None };
-        let socket = std::os::unix::net::UnixStream::connect(path).ok()?;
-        let pid = rustix::net::sockopt::socket_peercred(&socket).ok()?.pid.as_raw_nonzero();
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-        let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-        let capabilities = u64::from_str_radix(capabilities.trim(), 16).ok()?;
-        if capabilities & (1 << CAP_SYS_RESOURCE) != 0 {
-            return Some(LOWEST_OOM_SCORE);
-        }
-        std::fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).ok()?.trim().parse().ok()
-    };
-    ask().unwrap_or(LOWEST_OOM_SCORE)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_full_ids_and_real_image_names_reach_a_path() {
-        assert!(full(&"5e1f2a0c9b8d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f".into()).is_ok());
-        for id in ["", "5e1f2a0c9b8d", "../images/x", "x/../../info?"] {
-            assert!(full(&id.into()).is_err(), "{id}");
-        }
-        for name in ["nginx", "nginx:1.27", "reg:5000/a/b:1", "a@sha256:00ff"] {
-            assert!(image_name(name).is_ok(), "{name}");
-        }
-        for name in ["", "../info", "a/../../info", "a?x=1", "a b", "a//b", "/a"] {
-            assert!(image_name(name).is_err(), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_registry_port_is_not_a_tag() {
-        for (name, tagged) in
-            [("nginx", false), ("reg:5000/nginx", false), ("reg:5000/nginx:1", true), ("a@sha256:0", true)]
-        {
-            assert_eq!(has_tag(name), tagged, "{name}");
-        }
-    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::docker::DockerError;
 use crate::model::{ContainerId, Time, Uid};
 use crate::plan::ledger::{Ended, Failure, Memo, SANDBOX};
-use crate::plan::{Action, Call, Desired, Exit, Fingerprint, Instance, Observed, State};
+use crate::plan::{Action, Call, Desired, Exit, Fingerprint, Instance, Observed, Role, State};
 
 /// The exit code of what could not be started, as containerd reports it to Kubernetes (`StartError`).
 const CANNOT_RUN: i64 = 128;
@@ -32,6 +32,7 @@ pub(super) fn ended(observed: &mut Observed, instance: &Instance, exit: &Exit) {
         code: exit.code,
         oom: exit.oom,
         error: exit.error.as_str().into(),
+        stopped: false,
         network_mode: instance.network_mode.clone(),
         started_at: exit.started_at,
         at: exit.finished_at,
@@ -41,6 +42,15 @@ pub(super) fn ended(observed: &mut Observed, instance: &Instance, exit: &Exit) {
             memo.ended = Some(ended);
         }
     });
+}
+
+/// A container is about to be stopped: whatever code it ends with, it has not finished of itself.
+pub(super) fn stopping(observed: &mut Observed, action: &Action, id: &ContainerId) {
+    let pod = observed.pods.get(&action.pod);
+    let known = pod.and_then(|pod| pod.instances.iter().find(|instance| instance.id == *id)).cloned();
+    if let Some(instance) = known.filter(|instance| instance.role != Role::Sandbox) {
+        memo(observed, &instance.uid, instance.role.name(), |memo| memo.stopped = Some(instance.attempt));
+    }
 }
 
 pub(super) fn succeeded(observed: &mut Observed, instance: &Instance, call: &Call) {

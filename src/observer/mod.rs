@@ -72,6 +72,9 @@ pub fn begin(observed: &mut Observed, action: &Action) {
             observed.in_flight.entry(action.pod.clone()).or_default().insert(busy_key(action));
         }
     }
+    if let Call::StopContainer { id, .. } = &action.call {
+        memory::stopping(observed, action, id);
+    }
 }
 
 /// What is busy while an action is under way: the whole pod when it is about the sandbox, the container when

@@ -45,6 +45,9 @@ pub struct Memo {
     pub failure: Option<Failure>,
     /// The last failure to stop or remove an instance of it; gone after a success.
     pub stuck: Option<Failure>,
+    /// The attempt that podkeeper itself stopped last: its end is not the program's own, so exit code 0 does
+    /// not mean that it has finished. Written before the stop, so that no crash can lose it.
+    pub stopped: Option<u32>,
     /// How its last finished run ended: outlives the container itself.
     pub ended: Option<Ended>,
 }
@@ -73,6 +76,9 @@ pub struct Ended {
     pub oom: bool,
     /// The engine's own words when it could not run it; empty otherwise.
     pub error: Arc<str>,
+    /// podkeeper stopped it: see [`Memo::stopped`].
+    #[serde(default)]
+    pub stopped: bool,
     /// Its network mode, which names the sandbox that it ran in.
     pub network_mode: Arc<str>,
     pub started_at: Option<Time>,

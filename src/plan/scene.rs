@@ -104,6 +104,14 @@ impl<'a> Scene<'a> {
 
     /// The newest status of a container: an instance, or what the ledger remembers of one that is gone.
     pub fn status(&self, part: &Part<'a>) -> Status<'a> {
+        let stopped = self.memo(&part.declared.uid, part.name()).and_then(|memo| memo.stopped);
+        match self.newest(part) {
+            Status::Ended(end) => Status::Ended(Ended { stopped: stopped == Some(end.attempt), ..end }),
+            status => status,
+        }
+    }
+
+    fn newest(&self, part: &Part<'a>) -> Status<'a> {
         let newest = self.instances(&part.declared.uid, part.name()).next();
         let remembered = self.memo(&part.declared.uid, part.name()).and_then(|memo| memo.ended.as_ref());
         match newest {
@@ -225,6 +233,7 @@ fn end_of(instance: &Instance, exit: &Exit) -> Ended {
         code: exit.code,
         oom: exit.oom,
         error: exit.error.as_str().into(),
+        stopped: false,
         network_mode: instance.network_mode.clone(),
         started_at: exit.started_at,
         at: exit.finished_at,
@@ -232,16 +241,17 @@ fn end_of(instance: &Instance, exit: &Exit) -> Ended {
 }
 
 impl Ended {
-    /// A run that an OnFailure policy repeats. Out of memory is a failure whatever the exit code says:
-    /// the kubelet asks the code alone (decision table 4b, note 1).
+    /// A run that an OnFailure policy repeats, and that includes one that podkeeper cut short. Out of memory
+    /// is a failure whatever the exit code says: the kubelet asks the code alone (decision table 4b, note 1).
     pub fn failed(&self) -> bool {
-        self.code != 0 || self.oom
+        self.code != 0 || self.oom || self.stopped
     }
 
     /// Finishes the sentence "it …".
     pub fn how(&self) -> String {
         match (self.oom, self.code) {
             (true, _) => "ran out of memory".into(),
+            (false, _) if self.stopped => "was stopped by podkeeper".into(),
             (false, 0) => "exited with code 0".into(),
             (false, _) if !self.error.is_empty() => format!("could not be run: {}", self.error),
             (false, code) => format!("exited with code {code}"),

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::proxy::Proxy;
+
 /// Far beyond what any step takes; only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -38,6 +40,14 @@ impl Machine {
         machine
     }
 
+    /// An agent that reaches the engine through a socket that can be cut.
+    pub fn behind_proxy(name: &str) -> (Self, Proxy) {
+        let mut machine = Self::new(name);
+        let path = machine.dir.path().join("proxy.sock");
+        machine.engine = Some(format!("unix://{}", path.display()));
+        (machine, Proxy::start(path))
+    }
+
     pub fn pods_dir(&self) -> PathBuf {
         self.dir.path().join("pods")
     }
@@ -62,7 +72,7 @@ impl Machine {
         command.arg("run").arg("--config").arg(self.pods_dir()).arg("--node-name").arg(&self.node);
         command.arg("--state-dir").arg(self.dir.path().join("state")).arg("--socket").arg(self.socket());
         if let Some(engine) = &self.engine {
-            command.arg("--engine").arg(engine);
+            command.arg("--engine").arg(engine).args(["--sync-frequency", "1s"]);
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         command
@@ -114,7 +124,7 @@ impl Machine {
 
     /// Asks again and again until the agent says it, and fails with all that is known when it never does.
     #[track_caller]
-    pub fn until(&self, what: &str, is_so: impl Fn() -> bool) {
+    pub fn until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is_so() {
             if Instant::now() > deadline {

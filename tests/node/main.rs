@@ -2,4 +2,5 @@
 
 mod engine;
 mod machine;
+mod proxy;
 mod stories;

@@ -151,3 +151,36 @@ fn without_an_engine_the_socket_is_served_and_says_what_to_do() {
     assert!(machine.table().contains("no agent listens at"), "{}", machine.table());
     assert_eq!(machine.log().matches("is not there").count(), 1, "{}", machine.log());
 }
+
+#[test]
+fn an_engine_that_goes_away_is_caught_up_with_when_it_is_back() {
+    let (mut machine, proxy) = Machine::behind_proxy("away-engine");
+    machine.write("web.yaml", &pod("web", ""));
+    machine.start();
+    machine.until_pod("web", "Running");
+    let before = machine.container("web").unwrap();
+    proxy.cut();
+    machine.until("the engine's absence is told", || machine.table().contains("is not there: start it"));
+    docker(&["kill", &before]);
+    machine.write("db.yaml", &pod("db", ""));
+    assert_eq!(machine.get("/livez").map(|(code, _)| code), Some(200));
+    proxy.mend();
+    machine.until("web is back", || machine.container("web").is_some_and(|now| now != before));
+    machine.until_pod("db", "Running");
+}
+
+#[test]
+fn a_settled_node_costs_one_list_each_time_and_nothing_between() {
+    let (mut machine, proxy) = Machine::behind_proxy("idle");
+    machine.write("web.yaml", &pod("web", ""));
+    machine.start();
+    machine.until_pod("web", "Running");
+    machine.until_settled();
+    proxy.requests();
+    let mut seen: Vec<String> = Vec::new();
+    machine.until("three requests", || {
+        seen.extend(proxy.requests());
+        seen.len() >= 3
+    });
+    assert!(seen.iter().all(|request| request == "GET /containers/json"), "{seen:?}");
+}

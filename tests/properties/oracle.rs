@@ -5,8 +5,9 @@ use podkeeper::plan::Declared;
 use podkeeper::plan::labels;
 use podkeeper::sim::{Seen, World};
 
-/// Judges a world at rest. Every line says what is wrong.
-pub fn complaints(world: &World) -> Vec<String> {
+/// Judges a world at rest. Every line says what is wrong. `may_have_finished` excuses containers of OnFailure
+/// pods: something in the tale may have ended one with code 0.
+pub fn complaints(world: &World, may_have_finished: bool) -> Vec<String> {
     let ours: Vec<Seen> =
         world.engine.containers().into_iter().filter(|seen| pod_of(seen).is_some()).collect();
     let mut wrong = Vec::new();
@@ -14,7 +15,7 @@ pub fn complaints(world: &World) -> Vec<String> {
         let of_pod: Vec<&Seen> =
             ours.iter().filter(|seen| pod_of(seen).as_ref() == Some(&declared.key)).collect();
         if !waits_for_a_port(world, declared) {
-            wrong.extend(pod(declared, &of_pod));
+            wrong.extend(pod(declared, &of_pod, may_have_finished));
         }
     }
     for seen in &ours {
@@ -27,11 +28,15 @@ pub fn complaints(world: &World) -> Vec<String> {
 }
 
 /// A pod's containers run or have run to their end, as its restart policy says; all in one sandbox.
-fn pod(declared: &Declared, seen: &[&Seen]) -> Vec<String> {
+fn pod(declared: &Declared, seen: &[&Seen], may_have_finished: bool) -> Vec<String> {
     let spec = &declared.pod.spec;
     let up = |name: &str| seen.iter().filter(|s| s.up && name_of(s) == name).copied().collect::<Vec<_>>();
     let mut wrong = Vec::new();
-    let always = spec.restart_policy == RestartPolicy::Always;
+    let always = match spec.restart_policy {
+        RestartPolicy::Always => true,
+        RestartPolicy::OnFailure => !may_have_finished,
+        RestartPolicy::Never => false,
+    };
     let sandboxes = up("POD");
     if sandboxes.len() > 1 || (always && sandboxes.is_empty()) {
         wrong.push(format!("{} has {} running sandboxes", declared.key, sandboxes.len()));

@@ -33,7 +33,7 @@ pub fn read(
     options: &Options,
     pods: &mut Vec<ReadPod>,
 ) {
-    let errors = report.errors;
+    let (errors, said) = (report.errors, report.diagnoses.len());
     let is_json = json::check(document, strict_json, report);
     let loaded = load::load(document.text, document.lines_before);
     if let Some(error) = &loaded.syntax
@@ -47,13 +47,16 @@ pub fn read(
             report.error(fault.mark, ROOT, fault.message, fault.fix.as_deref().unwrap_or(""));
         }
     }
-    let mut reader = Reader { report, options, pods, spoilt: false, errors };
+    let mut reader = Reader { report, options, pods, spoilt: false, secret: false, errors };
     if loaded.syntax.is_some() || loaded.abandoned {
         // What could be read still tells which pod this is, so that its last good version is kept.
         reader.give_up(loaded.root.as_ref());
     } else if let Some(root) = loaded.root {
         reader.spoilt = reader.report.errors > errors;
         reader.value(root, None);
+    }
+    if reader.secret {
+        secret::hide(&mut report.diagnoses[said..]);
     }
 }
 
@@ -80,6 +83,8 @@ struct Reader<'r, 'a, 'o> {
     pods: &'r mut Vec<ReadPod>,
     /// The document is wrong as YAML already: its pods are judged but not used.
     spoilt: bool,
+    /// It is or holds a Secret, whose values must not be shown.
+    secret: bool,
     /// Errors before the object that is being read.
     errors: usize,
 }
@@ -192,6 +197,7 @@ impl Reader<'_, '_, '_> {
                 }
             }
             "Secret" => {
+                self.secret = true;
                 secret::check(&node, self.report, self.options);
                 self.coming(mark, kind);
             }
@@ -260,6 +266,7 @@ impl Reader<'_, '_, '_> {
 
     /// Adds a document of which no pod can be made.
     fn give_up(&mut self, root: Option<&Node<'_>>) {
+        self.secret |= root.and_then(|root| root.text_of("kind")) == Some("Secret");
         let fields =
             root.map(|root| (Box::from(""), (root.mark.line, root.mark.column))).into_iter().collect();
         let places = Places { file: self.report.file.clone(), fields };

@@ -1,14 +1,13 @@
 //! Secrets: only judged for now. Most mistakes in them are about base64.
 
-use super::Options;
 use super::report::{Path, ROOT, Report};
 use super::schema::other::SECRET;
 use super::schema::walk;
 use super::tree::{Entry, Node};
+use super::{Diagnosis, Options};
 
 /// Checks a Secret. No diagnosis shows a value of it: diagnoses go to logs.
 pub fn check(node: &Node<'_>, report: &mut Report<'_>, options: &Options) {
-    let before = report.diagnoses.len();
     walk::check(node, &SECRET, &ROOT, report, options);
     for field in ["data", "stringData"] {
         let path = ROOT.field(field);
@@ -22,7 +21,11 @@ pub fn check(node: &Node<'_>, report: &mut Report<'_>, options: &Options) {
             }
         }
     }
-    for diagnosis in &mut report.diagnoses[before..] {
+}
+
+/// Takes the values out of the source lines of diagnoses.
+pub fn hide(diagnoses: &mut [Diagnosis]) {
+    for diagnosis in diagnoses {
         if let Some(colon) = diagnosis.source_line.find(':') {
             diagnosis.source_line.truncate(colon + 1);
             diagnosis.source_line.push_str(" …");

@@ -52,24 +52,28 @@ pub fn explain(error: &ScanError, document: &Document<'_>, report: &mut Report<'
     }
     if matches!(error.kind(), ErrorKind::MappingValueNotAllowed) {
         missing_blanks(&lines, document.lines_before, report);
-        let siblings =
-            line.checked_sub(2).and_then(|before| lines.get(before)).map(|before| key_column(before));
-        let first_colon =
-            text.find(": ").or_else(|| text.trim_end().ends_with(':').then(|| text.trim_end().len() - 1));
-        if let (Some(siblings), Some(colon)) = (siblings, first_colon)
-            && text[..colon].chars().count() == column
-            && indent > siblings
-        {
-            let key = text[indent..colon].trim_start_matches("- ");
-            let message = format!("'{}' is indented by {indent}, its siblings by {siblings}", shortened(key));
-            report.error(at(line, indent), ROOT, message, &format!("indent it by {siblings}"));
-            return;
+        match uneven_indent(&lines, line, column) {
+            Some((key, siblings)) => {
+                let message =
+                    format!("'{}' is indented by {indent}, its siblings by {siblings}", shortened(key));
+                report.error(at(line, indent), ROOT, message, &format!("indent it by {siblings}"));
+            }
+            None => report.error(at(line, column), ROOT, "': ' inside an unquoted value", "quote the value"),
         }
-        let message = "': ' inside an unquoted value";
-        report.error(at(line, column), ROOT, message, "quote the value");
         return;
     }
     report.error(at(line, column), ROOT, format!("this is not YAML: {}", error.info()), "");
+}
+
+/// A key that stands deeper than the line before allows: the key, and where it should begin.
+fn uneven_indent<'t>(lines: &[&'t str], line: usize, column: usize) -> Option<(&'t str, usize)> {
+    let text = lines.get(line - 1)?;
+    let siblings = key_column(lines.get(line.checked_sub(2)?)?);
+    let colon = text.find(": ").or_else(|| text.trim_end().strip_suffix(':').map(str::len))?;
+    let indent = text.len() - text.trim_start().len();
+    // The parser stumbles over the first colon of the line only when the line itself is in the wrong place.
+    let first = text[..colon].chars().count() == column;
+    (first && indent > siblings).then(|| (text[indent..colon].trim_start_matches("- "), siblings))
 }
 
 fn mark(line: usize, column: usize, lines_before: u32) -> Mark {

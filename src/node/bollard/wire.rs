@@ -231,7 +231,8 @@ fn config(name: &str, config: Config, host: HostConfig) -> ContainerConfig {
         resources: EngineResources {
             memory: host.memory,
             cpu_shares: host.cpu_shares,
-            cpu_quota: host.cpu_quota,
+            // A quota that an update took away is shown as -1.
+            cpu_quota: host.cpu_quota.max(0),
         },
         oom_score_adj: host.oom_score_adj,
         security_opt: host.security_opt.unwrap_or_default(),

@@ -105,7 +105,10 @@ fn one_of<'n, 'a>(
         .map(|entry| (&*entry.key, &entry.value))
         .collect();
     match given[..] {
-        [] if matches!(node.value, Value::Map(_)) && !report.has_error_at(node.mark) => {
+        // A misspelt one is spoken of already.
+        [] if matches!(node.value, Value::Map(_))
+            && !node.entries().iter().any(|entry| report.has_error_at(entry.value.mark)) =>
+        {
             let message = format!("{path} needs one {what}: {}", known.join(", "));
             report.error(node.mark, path, message, &format!("add one of {}", known.join(", ")));
         }
@@ -135,3 +138,6 @@ fn node(spec: &Node<'_>, path: &Path<'_>, report: &mut Report<'_>, options: &Opt
         report.warn(node.mark, path.field("nodeName"), message, "remove it, or keep the file off this node");
     }
 }
+
+#[cfg(test)]
+mod tests;
