@@ -66,7 +66,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         if !args.allow_mass_delete {
             refuse_mass_delete(&desired, &observed)?;
         }
-        let progress = Progress::new();
+        let progress = Progress::on_stderr();
         let mut work =
             Work { engine: &engine, desired: &desired, observed, clock, progress, done: 0, unsure: false };
         let end = work.run(deadline, Lanes::new(2 * cores())).await;
