@@ -18,6 +18,7 @@ use crate::plan::{BUILTIN_SANDBOX_IMAGE, Node, SourceKind};
 
 /// Run the agent: keep the engine equal to the manifests, until a signal
 #[derive(clap::Args)]
+#[command(after_help = "Example:  podkeeper run --config /etc/podkeeper")]
 pub struct Args {
     /// Manifest file, or directory of manifests (*.yaml, *.yml, *.json)
     #[arg(long, env = "PODKEEPER_CONFIG", hide_env_values = true, value_name = "PATH")]
@@ -88,6 +89,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         key: state.key().map_err(Failure::Error)?,
         sandbox_image: args.sandbox_image.into(),
     };
+    let kept = state.kept("manifests");
     let settings = agent::Settings {
         engine,
         state,
@@ -101,6 +103,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         node: node.clone(),
         check: args.file_check_frequency,
         allow_mass_delete: args.allow_mass_delete,
+        kept,
     });
     block_on(serve(settings, node, source, socket))?;
     Ok(ExitCode::SUCCESS)

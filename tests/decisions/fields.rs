@@ -124,10 +124,9 @@ fn containers_come_and_go_alone() {
 #[test]
 fn changing_an_init_container_starts_the_pod_over() {
     let running = || {
-        let row = ["foo1", "foo2", "foo3"]
+        ["foo1", "foo2", "foo3"]
             .into_iter()
-            .fold(with_init(), |row, name| row.is(name, crate::row::running()));
-        row
+            .fold(with_init(), |row, name| row.is(name, crate::row::running()))
     };
     let over = "stop sandbox foo1 foo2 foo3, new sandbox 1, start init1";
     check(vec![
