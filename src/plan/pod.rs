@@ -78,22 +78,26 @@ fn declared_pod<'a>(scene: &mut Scene<'a>, declared: &'a Declared) {
         Judged::Lost { cause, changed } => sandbox::start_over(scene, declared, &parts, cause, changed),
         Judged::Good(sandbox) => {
             undeclared_containers(scene, declared);
-            let before = scene.verdict.clone();
-            match init::judge(scene, &parts, sandbox) {
-                Progress::Going => {}
-                Progress::Failed { how } => finish(scene, declared, how),
-                Progress::Done => match regular::judge(scene, &parts, sandbox) {
-                    Outlook::Alive => {}
-                    Outlook::Finished { how } => {
-                        // Decision table §4e: no sidecar is started for a pod that has finished.
-                        scene.verdict = before;
-                        finish(scene, declared, how);
-                    }
-                },
+            match regular::all_over(scene, &parts) {
+                // Decision table §4e: no sidecar is started, or started again, for a pod that has finished.
+                Some(how) => finish(scene, declared, how),
+                None => in_sandbox(scene, declared, &parts, sandbox),
             }
         }
     }
     garbage::collect(scene, declared);
+}
+
+/// The containers of a pod whose sandbox is good and that has not finished.
+fn in_sandbox<'a>(scene: &mut Scene<'a>, declared: &'a Declared, parts: &[Part<'a>], sandbox: &'a Instance) {
+    match init::judge(scene, parts, sandbox) {
+        Progress::Going => {}
+        Progress::Failed { how } => finish(scene, declared, how),
+        Progress::Done => match regular::judge(scene, parts, sandbox) {
+            Outlook::Alive => {}
+            Outlook::Finished { how } => finish(scene, declared, how),
+        },
+    }
 }
 
 /// Containers that the manifest no longer names.

@@ -30,6 +30,22 @@ pub fn judge<'a>(scene: &mut Scene<'a>, parts: &[Part<'a>], sandbox: &'a Instanc
     if alive { Outlook::Alive } else { Outlook::Finished { how: how.join(", ") } }
 }
 
+/// How all regular containers ended, when none of them will run again.
+pub fn all_over(scene: &Scene, parts: &[Part]) -> Option<String> {
+    let ends = parts.iter().filter(|part| !part.is_init()).map(|part| match scene.status(part) {
+        Status::Ended(end) => {
+            why_again(scene, part, &end).is_none().then(|| format!("{} {}", part.name(), end.how()))
+        }
+        Status::None
+        | Status::Created(_)
+        | Status::Running(_)
+        | Status::EndedSomehow(_)
+        | Status::Unknown(_)
+        | Status::Leaving(_) => None,
+    });
+    Some(ends.collect::<Option<Vec<_>>>()?.join(", "))
+}
+
 enum One {
     Keep,
     Start,

@@ -133,7 +133,8 @@ fn rest_within(
             None => return Ok(busy),
         }
     }
-    Err(format!("still not at rest; the last plan is {:#?}", world.decide()))
+    let (plan, waits) = (world.decide(), world.waits());
+    Err(format!("still not at rest at {}; the last plan is {plan:#?}, the waits {waits:#?}", world.now()))
 }
 
 /// Lets the agent list once more, as it does every ten seconds.
