@@ -49,7 +49,7 @@ const LEDGER_DELAY: Duration = Duration::from_secs(1);
 const LOOK_PAUSE: Duration = Duration::from_secs(2);
 /// A moment that has passed and led to nothing must not make the loop spin.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(20);
-/// After a reconnect with calls still under way.
+/// After a list that was wanted while calls were under way.
 const SECOND_LOOK: Duration = Duration::from_secs(1);
 
 pub struct Settings {
@@ -234,10 +234,6 @@ impl Agent {
                 self.observed.memory_bytes = version.memory_bytes;
                 self.status = EngineStatus::Up(Arc::new(version));
                 self.relist(connected.instances);
-                if !self.observed.in_flight.is_empty() {
-                    // What began before the engine went away may never come to an honest end.
-                    self.next_list = Instant::now() + SECOND_LOOK;
-                }
             }
             Change::Event(id, hint) => {
                 let at = self.observed.at;
@@ -252,6 +248,7 @@ impl Agent {
             Change::Down(trouble, pause) => {
                 self.listing = None;
                 self.touched.clear();
+                self.unsure = true;
                 let message = trouble.message();
                 let known = matches!(&self.status, EngineStatus::Down(known) if **known == *message);
                 if !known && !pause.is_zero() {
@@ -272,8 +269,10 @@ impl Agent {
         let at = self.observed.at;
         observer::relist(&mut self.observed, at, instances);
         observer::tidy(&mut self.observed, &self.desired);
+        // A pod that was busy may be the one that the list was wanted for.
+        let again = self.unsure && !self.observed.in_flight.is_empty();
         self.unsure = false;
-        self.next_list = Instant::now() + self.settings.sync;
+        self.next_list = Instant::now() + if again { SECOND_LOOK } else { self.settings.sync };
     }
 
     fn ended(&mut self, ended: Ended) {
