@@ -87,6 +87,10 @@ impl Agent {
 
     /// SIGTERM, and until it has ended. Containers stay.
     pub fn stop(&mut self) {
+        // Its number may be somebody else's once it was waited for.
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
         let _ = Command::new("kill").arg(self.pid().to_string()).status();
         let _ = self.child.wait();
     }

@@ -10,7 +10,6 @@ use crate::http::{Client, chunk};
 #[derive(Clone, Debug)]
 pub struct Event {
     pub action: String,
-    pub id: String,
     /// `podsandbox` or `container`.
     pub kind: String,
     /// Nanoseconds since 1970.
@@ -39,7 +38,6 @@ impl Events {
                     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
                     list.lock().unwrap().push(Event {
                         action: word(&value["Action"]),
-                        id: word(&value["Actor"]["ID"]),
                         kind: word(&value["Actor"]["Attributes"]["io.kubernetes.docker.type"]),
                         at: value["timeNano"].as_i64().unwrap_or_default(),
                     });

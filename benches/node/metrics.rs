@@ -1,7 +1,7 @@
 //! What is measured. Each function leaves the engine as it found it.
 
 use std::fmt::Write;
-use std::thread::sleep;
+use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -71,6 +71,16 @@ impl Bench {
     fn proxy(&self, place: &Place) -> Result<(Proxy, String), String> {
         let path = place.root.join("proxy.sock").display().to_string();
         Ok((Proxy::listen(&path, &self.socket)?, path))
+    }
+
+    /// In a thread of its own: the engine answers only when it has cleaned up, long after the death.
+    fn kill(&self, id: &str) -> JoinHandle<()> {
+        let (client, path) = (Client { socket: self.socket.clone() }, format!("/containers/{id}/kill"));
+        std::thread::spawn(move || {
+            if let Err(error) = client.call("POST", &path, "") {
+                eprintln!("{error}");
+            }
+        })
     }
 
     /// Declares pods and waits until their containers have started. Returns when the last one had, in
@@ -215,17 +225,19 @@ pub fn restart(bench: &Bench) -> Result<Vec<Row>, String> {
         let victim = bench.ids(&labels)?.pop().ok_or("a pod of the bench has gone")?;
         proxy.clear();
         bench.events.clear();
-        bench.client.call("POST", &format!("/containers/{victim}/kill"), "")?;
+        let kill = bench.kill(&victim);
         let started = bench.events.nth(1, "start", Some("container"))?.at;
         let ours = millis(bench.events.nth(1, "die", None)?.at, started);
         shares.extend(share(&proxy.passed()));
+        let _ = kill.join();
         sleep(Duration::from_millis(500));
 
         bench.events.clear();
-        bench.client.call("POST", &format!("/containers/{}/kill", raw.container), "")?;
+        let kill = bench.kill(&raw.container);
         let died = bench.events.nth(1, "die", None)?.at;
         engine::container(&bench.client, &format!("bench-again-{i}"), &raw.sandbox)?;
         pairs.push(ours, millis(died, bench.events.nth(1, "start", Some("container"))?.at));
+        let _ = kill.join();
         sleep(Duration::from_millis(500));
     }
     Ok(vec![Row {

@@ -39,13 +39,23 @@ pub struct Args {
 
     #[command(flatten)]
     target: Target,
+
+    /// Image of the containers that hold each pod's namespaces; the default one is inside podkeeper
+    #[arg(
+        long,
+        env = "PODKEEPER_SANDBOX_IMAGE",
+        hide_env_values = true,
+        value_name = "IMAGE",
+        default_value = BUILTIN_SANDBOX_IMAGE
+    )]
+    sandbox_image: String,
 }
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let state = StateDir::open(&args.target.state_dir()).map_err(Failure::Error)?;
     let key = state.key().map_err(Failure::Error)?;
     let node =
-        Node { name: args.target.node_name().into(), key, sandbox_image: BUILTIN_SANDBOX_IMAGE.into() };
+        Node { name: args.target.node_name().into(), key, sandbox_image: args.sandbox_image.as_str().into() };
     let desired = declare(&node, &args.paths)?;
     let deadline = Instant::now().checked_add(args.timeout).unwrap_or_else(far);
     live::block_on(async {
@@ -56,7 +66,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         if !args.allow_mass_delete {
             refuse_mass_delete(&desired, &observed)?;
         }
-        let progress = Progress::new();
+        let progress = Progress::on_stderr();
         let mut work =
             Work { engine: &engine, desired: &desired, observed, clock, progress, done: 0, unsure: false };
         let end = work.run(deadline, Lanes::new(2 * cores())).await;

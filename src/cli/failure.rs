@@ -12,8 +12,6 @@ pub enum Failure {
     Error(String),
     /// The arguments contradict each other in a way that the parser cannot see.
     Usage(String),
-    /// What is wrong has been said already, at length.
-    Said,
     /// Whoever read our output has gone (`| head`): nobody is left to tell.
     ClosedPipe,
 }
@@ -34,7 +32,6 @@ impl Failure {
                 complain(message);
                 ExitCode::from(2)
             }
-            Failure::Said => ExitCode::from(1),
             Failure::ClosedPipe => ExitCode::SUCCESS,
         }
     }

@@ -16,6 +16,7 @@ use crate::node::clock;
 
 /// Show the pods of a running agent
 #[derive(clap::Args)]
+#[command(after_help = "Example:  podkeeper get pods")]
 pub struct Args {
     /// What to show
     #[arg(default_value = "pods")]

@@ -60,15 +60,20 @@ fn colour_is_wanted() -> bool {
     given("NO_COLOR").is_none() && given("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Progress on standard error: one line that is overwritten on a terminal, quiet lines elsewhere.
+/// Progress: one line that is overwritten on a terminal, quiet lines elsewhere.
 pub struct Progress {
+    out: Box<dyn Write>,
     terminal: bool,
     last: String,
 }
 
 impl Progress {
-    pub fn new() -> Self {
-        Progress { terminal: io::stderr().is_terminal(), last: String::new() }
+    pub fn on_stderr() -> Self {
+        Self::new(Box::new(io::stderr()), io::stderr().is_terminal())
+    }
+
+    pub fn new(out: Box<dyn Write>, terminal: bool) -> Self {
+        Progress { out, terminal, last: String::new() }
     }
 
     /// Something is going on. Said once, however often it is told.
@@ -77,12 +82,10 @@ impl Progress {
             return;
         }
         self.last = text.into();
-        let mut err = io::stderr().lock();
-        let _ = match self.terminal {
-            true => write!(err, "\r\u{1b}[K{text}"),
-            false => writeln!(err, "{text}"),
-        };
-        let _ = err.flush();
+        match self.terminal {
+            true => self.write(&format!("\r\u{1b}[K{text}")),
+            false => self.write(&format!("{text}\n")),
+        }
     }
 
     /// So many calls are under way. Nothing to say where lines stay.
@@ -94,21 +97,61 @@ impl Progress {
 
     /// Something is done: a line that stays.
     pub fn line(&mut self, text: &str) {
-        let mut err = io::stderr().lock();
-        let _ = match self.terminal {
-            true => writeln!(err, "\r\u{1b}[K{text}"),
-            false => writeln!(err, "{text}"),
-        };
-        self.last.clear();
+        self.clear();
+        self.write(&format!("{text}\n"));
     }
 
     /// Takes the line away that was overwritten so far.
     pub fn clear(&mut self) {
         if self.terminal && !self.last.is_empty() {
-            let mut err = io::stderr().lock();
-            let _ = write!(err, "\r\u{1b}[K");
-            let _ = err.flush();
+            self.write("\r\u{1b}[K");
         }
         self.last.clear();
+    }
+
+    /// Nobody has to listen.
+    fn write(&mut self, text: &str) {
+        let _ = self.out.write_all(text.as_bytes());
+        let _ = self.out.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Heard(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Heard {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn told(terminal: bool) -> String {
+        let heard = Heard::default();
+        let mut progress = Progress::new(Box::new(heard.clone()), terminal);
+        progress.busy(1);
+        progress.status("web waits");
+        progress.status("web waits");
+        progress.line("web runs");
+        progress.status("db waits");
+        progress.clear();
+        let heard = heard.0.lock().unwrap().clone();
+        String::from_utf8(heard).unwrap()
+    }
+
+    #[test]
+    fn a_terminal_sees_one_line_change_and_a_file_gets_lines() {
+        assert_eq!(told(false), "web waits\nweb runs\ndb waits\n");
+        let screen = "\r<1 call under way\r<web waits\r<web runs\n\r<db waits\r<";
+        assert_eq!(told(true), screen.replace('<', "\u{1b}[K"));
     }
 }

@@ -38,6 +38,16 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
 
+    /// Image of the containers that hold each pod's namespaces; the default one is inside podkeeper
+    #[arg(
+        long,
+        env = "PODKEEPER_SANDBOX_IMAGE",
+        hide_env_values = true,
+        value_name = "IMAGE",
+        default_value = BUILTIN_SANDBOX_IMAGE
+    )]
+    sandbox_image: String,
+
     /// How to print the plan
     #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     output: Format,
@@ -51,7 +61,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let (desired, observed) = match &args.observed {
         Some(file) => offline(&args, Snapshot::read(file)?)?,
         None => {
-            let node = node(args.target.node_name(), &args.target);
+            let node = node(args.target.node_name(), &args);
             let desired = declare(&node, &args.paths)?;
             let observed = live::block_on(async {
                 let (engine, version) = live::connect(&args.target).await?;
@@ -97,7 +107,7 @@ async fn complete(
 
 fn offline(args: &Args, snapshot: Snapshot) -> Result<(Desired, Observed), Failure> {
     let name = args.target.given_node_name().map_or(snapshot.node, str::to_owned);
-    let node = node(name, &args.target);
+    let node = node(name, args);
     let desired = declare(&node, &args.paths)?;
     if state::known_key(&args.target.state_dir()).is_none() && !snapshot.observed.pods.is_empty() {
         return Err(Failure::error(format!(
@@ -110,9 +120,9 @@ fn offline(args: &Args, snapshot: Snapshot) -> Result<(Desired, Observed), Failu
     Ok((desired, snapshot.observed))
 }
 
-pub fn node(name: String, target: &Target) -> Node {
-    let key = state::known_key(&target.state_dir()).unwrap_or_default();
-    Node { name: name.into(), key, sandbox_image: BUILTIN_SANDBOX_IMAGE.into() }
+fn node(name: String, args: &Args) -> Node {
+    let key = state::known_key(&args.target.state_dir()).unwrap_or_default();
+    Node { name: name.into(), key, sandbox_image: args.sandbox_image.as_str().into() }
 }
 
 fn note_no_key(target: &Target) {

@@ -18,6 +18,7 @@ use crate::plan::{BUILTIN_SANDBOX_IMAGE, Node, SourceKind};
 
 /// Run the agent: keep the engine equal to the manifests, until a signal
 #[derive(clap::Args)]
+#[command(after_help = "Example:  podkeeper run --config /etc/podkeeper")]
 pub struct Args {
     /// Manifest file, or directory of manifests (*.yaml, *.yml, *.json)
     #[arg(long, env = "PODKEEPER_CONFIG", hide_env_values = true, value_name = "PATH")]

@@ -154,3 +154,78 @@ fn can_still_happen(wait: &Wait) -> bool {
 pub fn unreadable(error: &DockerError) -> Failure {
     Failure::error(format!("the engine does not say what runs: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::{Pod, pod};
+    use crate::plan::{Declared, Node, Slot, SourceKind};
+    use crate::sim::{Engine, Fault, Verb, world};
+
+    fn desired(ports: &[Option<u16>]) -> Desired {
+        let node = Node { name: "node-1".into(), key: [7; 16], sandbox_image: "pause:1".into() };
+        let pods = ports.iter().enumerate().map(|(i, host_port)| {
+            let port = pod::ContainerPort { container_port: 80, host_port: *host_port, ..Default::default() };
+            let container = pod::Container {
+                name: "app".into(),
+                image: "app:1".into(),
+                ports: vec![port],
+                ..Default::default()
+            };
+            let mut pod = Pod::default();
+            pod.metadata.namespace = "default".into();
+            pod.metadata.name = format!("pod-{i}");
+            pod.spec.containers.push(container);
+            let declared = Declared::new(&node, SourceKind::File, pod, world::nowhere("pods.yaml"));
+            (declared.key.clone(), Arc::new(declared))
+        });
+        let slot = Slot::Known(pods.collect());
+        Desired::new(node).with_slot(SourceKind::File, slot)
+    }
+
+    /// How it ended, and after how many actions.
+    fn apply(engine: &Engine, desired: &Desired, timeout: Duration) -> (End, usize) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut work = Work {
+                engine,
+                desired,
+                observed: Observed::default(),
+                clock: Clock::start(),
+                progress: Progress::new(Box::new(std::io::sink()), false),
+                done: 0,
+                unsure: true,
+            };
+            let end = work.run(Instant::now() + timeout, Lanes::new(4)).await.unwrap();
+            (end, work.done)
+        })
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_second_apply_does_nothing() {
+        let (engine, desired) = (Engine::new(world::START), desired(&[None, Some(8080)]));
+        let (end, done) = apply(&engine, &desired, LONG);
+        assert!(matches!(end, End::Settled) && done > 0, "{end:?} after {done}");
+        let (end, done) = apply(&engine, &desired, LONG);
+        assert!(matches!(end, End::Settled) && done == 0, "{end:?} after {done}");
+    }
+
+    #[test]
+    fn what_only_another_manifest_can_solve_is_not_waited_for() {
+        let (engine, desired) = (Engine::new(world::START), desired(&[Some(8080), Some(8080)]));
+        let (end, _) = apply(&engine, &desired, LONG);
+        assert!(matches!(&end, End::Stuck(waits) if waits.len() == 1), "{end:?}");
+    }
+
+    #[test]
+    fn what_is_tried_again_later_is_waited_for_until_the_time_is_over() {
+        let (engine, desired) = (Engine::new(world::START), desired(&[None]));
+        engine.fail(Some(Verb::Create), 0, Fault::Error);
+        let (end, _) = apply(&engine, &desired, Duration::from_millis(50));
+        assert!(matches!(&end, End::TimeOut(waits) if !waits.is_empty()), "{end:?}");
+    }
+}

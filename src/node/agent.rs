@@ -260,14 +260,10 @@ impl Agent {
     }
 
     /// A list replaces what is known, except of pods of which something was learnt since it was asked for.
-    fn relist(&mut self, mut instances: Vec<Instance>) {
-        let mut touched = std::mem::take(&mut self.touched);
-        touched.extend(self.observed.in_flight.keys().cloned());
-        instances.retain(|instance| !touched.contains(&instance.pod));
-        let known = touched.iter().filter_map(|key| self.observed.pods.get(key));
-        instances.extend(known.flat_map(|pod| &pod.instances).map(|instance| Instance::clone(instance)));
+    fn relist(&mut self, instances: Vec<Instance>) {
+        let touched = std::mem::take(&mut self.touched);
         let at = self.observed.at;
-        observer::relist(&mut self.observed, at, instances);
+        observer::relist_others(&mut self.observed, at, instances, touched);
         observer::tidy(&mut self.observed, &self.desired);
         // A pod that was busy may be the one that the list was wanted for.
         let again = self.unsure && !self.observed.in_flight.is_empty();
@@ -303,8 +299,15 @@ impl Agent {
             plan.retain(|action| {
                 !(action.call.is_look() && action.call.id().is_some_and(|id| self.paused.contains_key(id)))
             });
-            for action in self.lanes.admit(plan) {
-                self.begin(action);
+            let admitted = self.lanes.admit(plan);
+            // That a container of a pod that goes on was stopped, and has not finished, must outlive a crash:
+            // see `Memo::stopped`.
+            let stops = admitted.iter().any(|action| {
+                matches!(action.call, Call::StopContainer { .. }) && self.desired.get(&action.pod).is_some()
+            });
+            admitted.into_iter().for_each(|action| self.begin(action));
+            if stops {
+                self.save();
             }
             self.journal.waits(self.rounds.waits());
         }
