@@ -143,7 +143,7 @@ impl Agent {
 
     /// What others may read of it.
     pub fn snapshots(&self) -> Snapshots {
-        self.snapshots.subscribe()
+        Snapshots::new(self.snapshots.subscribe(), self.declarations.clone())
     }
 
     /// Runs until SIGTERM or SIGINT. Containers stay as they are.
