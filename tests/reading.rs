@@ -10,6 +10,9 @@ use proptest::test_runner::FileFailurePersistence;
 const POD: &str =
     "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: busybox}]}\n";
 
+const POD_B: &str =
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: b}\nspec: {containers: [{name: c, image: busybox}]}\n";
+
 #[test]
 fn bombs_are_refused_in_time_and_the_other_documents_are_read() {
     let laughs = |levels: usize| {
@@ -45,6 +48,10 @@ fn bombs_are_refused_in_time_and_the_other_documents_are_read() {
         ("colons", "a: b: \n".repeat(100_000)),
         ("anchors", (0..10_000).map(|n| format!("- &a{n} x\n")).collect()),
         ("nested anchors", format!("{}x", (0..60).map(|n| format!("- &a{n} ")).collect::<String>())),
+        (
+            "a long key over many items",
+            format!("{POD_B}? {}\n: [{}]\n", "k".repeat(300_000), "[x], ".repeat(60_000)),
+        ),
         ("a big text", format!("a: |\n{}", "  line\n".repeat(140_000))),
     ];
     for (what, bomb) in bombs {

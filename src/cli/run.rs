@@ -89,6 +89,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         key: state.key().map_err(Failure::Error)?,
         sandbox_image: args.sandbox_image.into(),
     };
+    let kept = state.kept("manifests");
     let settings = agent::Settings {
         engine,
         state,
@@ -102,6 +103,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         node: node.clone(),
         check: args.file_check_frequency,
         allow_mass_delete: args.allow_mass_delete,
+        kept,
     });
     block_on(serve(settings, node, source, socket))?;
     Ok(ExitCode::SUCCESS)

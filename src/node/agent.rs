@@ -7,7 +7,7 @@
 //! Nothing is planned while the engine is gone, has not been listed, or has to be listed again because
 //! nobody can say what a call did. A list never overwrites what was learnt while it was under way.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use crate::docker::{DockerError, Look};
 use crate::executor::{self, Outcome};
-use crate::model::PodKey;
+use crate::model::{ContainerId, PodKey};
 use crate::node::bollard::Engine;
 use crate::node::clock::Clock;
 use crate::node::snapshot::{EngineStatus, Snapshot, Snapshots};
@@ -29,7 +29,7 @@ use crate::node::sources::watch::Waker;
 use crate::node::state::StateDir;
 use crate::node::store::Declarations;
 use crate::observer;
-use crate::plan::{Action, Desired, Instance, Ledger, Observed, Rounds};
+use crate::plan::{Action, Call, Desired, Instance, Ledger, Observed, Rounds};
 
 mod journal;
 mod lanes;
@@ -44,6 +44,11 @@ const FAREWELL: Duration = Duration::from_secs(8);
 /// A changed ledger is on disk after this time at the latest.
 const LEDGER_DELAY: Duration = Duration::from_secs(1);
 
+/// An inspect that failed is asked again after this time: one container that the engine cannot tell of must
+/// not keep the agent busy, nor the others waiting (kubernetes#94829).
+const LOOK_PAUSE: Duration = Duration::from_secs(2);
+/// A moment that has passed and led to nothing must not make the loop spin.
+const SHORTEST_SLEEP: Duration = Duration::from_millis(20);
 /// After a reconnect with calls still under way.
 const SECOND_LOOK: Duration = Duration::from_secs(1);
 
@@ -96,6 +101,8 @@ pub struct Agent {
     /// Nobody knows what a call did, or a container is unknown: list before the next plan.
     unsure: bool,
     next_list: Instant,
+    /// Containers that could not be inspected, and until when they are left alone.
+    paused: BTreeMap<ContainerId, Instant>,
     saved: Ledger,
     save_at: Option<Instant>,
 }
@@ -126,6 +133,7 @@ impl Agent {
             touched: BTreeSet::new(),
             unsure: false,
             next_list: Instant::now(),
+            paused: BTreeMap::new(),
             saved: ledger,
             save_at: None,
             settings,
@@ -183,10 +191,11 @@ impl Agent {
     /// When to look at the clock again although nothing happens.
     fn timer(&self) -> Instant {
         let wake = self.rounds.wake_at().filter(|_| self.link.is_up());
-        let wake = wake.map(|wake| Instant::now() + self.settings.clock.until(wake));
+        let wake = wake.map(|wake| Instant::now() + self.settings.clock.until(wake).max(SHORTEST_SLEEP));
         let list = (self.link.is_up() && self.listing.is_none()).then_some(self.next_list);
         let far = Instant::now() + Duration::from_secs(3600);
-        [wake, list, self.save_at].into_iter().flatten().min().unwrap_or(far)
+        let paused = self.paused.values().min().copied();
+        [wake, list, self.save_at, paused].into_iter().flatten().min().unwrap_or(far)
     }
 
     fn take(&mut self, input: Input) {
@@ -217,6 +226,11 @@ impl Agent {
             Change::Up(connected) => {
                 let version = connected.version;
                 tracing::info!(engine = %self.settings.engine.endpoint(), version = version.version, api = version.api, "connected");
+                if self.settings.engine.cannot_lower_oom_scores() {
+                    tracing::warn!(
+                        "the engine has no CAP_SYS_RESOURCE: no container is kept from the OOM killer"
+                    );
+                }
                 self.observed.memory_bytes = version.memory_bytes;
                 self.status = EngineStatus::Up(Arc::new(version));
                 self.relist(connected.instances);
@@ -249,14 +263,10 @@ impl Agent {
     }
 
     /// A list replaces what is known, except of pods of which something was learnt since it was asked for.
-    fn relist(&mut self, mut instances: Vec<Instance>) {
-        let mut touched = std::mem::take(&mut self.touched);
-        touched.extend(self.observed.in_flight.keys().cloned());
-        instances.retain(|instance| !touched.contains(&instance.pod));
-        let known = touched.iter().filter_map(|key| self.observed.pods.get(key));
-        instances.extend(known.flat_map(|pod| &pod.instances).map(|instance| Instance::clone(instance)));
+    fn relist(&mut self, instances: Vec<Instance>) {
+        let touched = std::mem::take(&mut self.touched);
         let at = self.observed.at;
-        observer::relist(&mut self.observed, at, instances);
+        observer::relist_others(&mut self.observed, at, instances, touched);
         observer::tidy(&mut self.observed, &self.desired);
         self.unsure = false;
         self.next_list = Instant::now() + self.settings.sync;
@@ -268,7 +278,10 @@ impl Agent {
         self.lanes.leave(&action.call);
         self.journal.action(at, &action, took, &outcome);
         self.touched.insert(action.pod.clone());
-        if observer::fold(&mut self.observed, at, &action, &outcome) {
+        let unsure = observer::fold(&mut self.observed, at, &action, &outcome);
+        if let (true, Call::InspectContainer { id }) = (unsure, &action.call) {
+            self.paused.insert(id.clone(), Instant::now() + LOOK_PAUSE);
+        } else if unsure {
             self.listing = None;
             self.unsure = true;
             // What the list says of this pod is what is asked for.
@@ -278,13 +291,24 @@ impl Agent {
 
     /// Plans, begins what may begin, and tells what is known.
     fn round(&mut self) {
+        self.paused.retain(|_, until| *until > Instant::now());
         if self.link.is_up() && self.listing.is_none() && (self.unsure || Instant::now() >= self.next_list) {
             self.list();
         }
         if self.link.is_up() && !self.unsure {
-            let plan = self.rounds.plan(&self.desired, &self.observed);
-            for action in self.lanes.admit(plan) {
-                self.begin(action);
+            let mut plan = self.rounds.plan(&self.desired, &self.observed);
+            plan.retain(|action| {
+                !(action.call.is_look() && action.call.id().is_some_and(|id| self.paused.contains_key(id)))
+            });
+            let admitted = self.lanes.admit(plan);
+            // That a container of a pod that goes on was stopped, and has not finished, must outlive a crash:
+            // see `Memo::stopped`.
+            let stops = admitted.iter().any(|action| {
+                matches!(action.call, Call::StopContainer { .. }) && self.desired.get(&action.pod).is_some()
+            });
+            admitted.into_iter().for_each(|action| self.begin(action));
+            if stops {
+                self.save();
             }
             self.journal.waits(self.rounds.waits());
         }

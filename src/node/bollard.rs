@@ -119,6 +119,7 @@ impl Engine {
         let (announced, info) = tokio::join!(self.announced(), self.get::<Info>("/info"));
         let (announced, api) = announced?;
         let info = info.map_err(|error| Trouble::Away(error.to_string()))?;
+        self.door.learn();
         Ok(EngineVersion { version: announced.version, api: api.to_string(), memory_bytes: info.mem_total })
     }
 
@@ -235,7 +236,7 @@ impl Look for Engine {
 impl Docker for Engine {
     async fn create(&self, config: &ContainerConfig) -> Result<ContainerId, DockerError> {
         let options = CreateContainerOptionsBuilder::new().name(&config.name).build();
-        let body = request::create(config, self.door.oom_floor);
+        let body = request::create(config, self.door.oom_floor());
         let call = self.bollard.create_container(Some(options), body);
         within(CALL, call.map_err_docker()).await.map(|created| ContainerId(created.id.into()))
     }

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod api;
 pub mod bollard;
 pub mod clock;
+pub mod keep;
 pub mod sandbox_image;
 pub mod snapshot;
 pub mod sources;

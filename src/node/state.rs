@@ -1,7 +1,5 @@
-//! What the agent keeps on disk: the node's key and the ledger, in a directory that one agent holds.
-//!
-//! Every file is written beside its place, synced, and moved over; two generations are kept. A ledger that
-//! cannot be read is moved aside and reported, and the agent starts without it.
+//! What the agent keeps on disk: the node's key, the ledger and what sources said last, in a directory that
+//! one agent holds.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -9,23 +7,13 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
-use serde::{Deserialize, Serialize};
 
+use crate::node::keep::{Kept, replace};
 use crate::plan::Ledger;
 
 const KEY: &str = "node.key";
 const LOCK: &str = "lock";
-const LEDGER: &str = "ledger.json";
-const LEDGER_BEFORE: &str = "ledger.json.1";
-
-/// The version of the file's shape.
-const VERSION: u32 = 1;
-
-#[derive(Serialize, Deserialize)]
-struct Checkpoint {
-    version: u32,
-    ledger: Ledger,
-}
+const LEDGER: &str = "ledger";
 
 /// The directory, held until this is dropped.
 pub struct StateDir {
@@ -40,16 +28,7 @@ pub fn known_key(dir: &Path) -> Option<[u8; 16]> {
 
 /// What a node remembers that has run before. For those who only look: nothing is moved or reported.
 pub fn known_ledger(dir: &Path) -> Ledger {
-    let read = |name| parse(&fs::read(dir.join(name)).ok()?).ok();
-    [LEDGER, LEDGER_BEFORE].into_iter().find_map(read).unwrap_or_default()
-}
-
-fn parse(bytes: &[u8]) -> Result<Ledger, String> {
-    let checkpoint: Checkpoint = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    if checkpoint.version == VERSION {
-        return Ok(checkpoint.ledger);
-    }
-    Err(format!("it is of version {}, and {VERSION} is known", checkpoint.version))
+    Kept::new(dir, LEDGER).peek().unwrap_or_default()
 }
 
 impl StateDir {
@@ -99,7 +78,7 @@ impl StateDir {
                 let mut key = [0; 16];
                 rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())
                     .map_err(io::Error::from)
-                    .and_then(|_| self.write(KEY, &key))
+                    .and_then(|_| replace(&path, &key))
                     .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
                 Ok(key)
             }
@@ -109,68 +88,24 @@ impl StateDir {
 
     /// What was remembered, as far as it can be read.
     pub fn ledger(&self) -> Ledger {
-        [LEDGER, LEDGER_BEFORE].into_iter().find_map(|name| self.read_ledger(name)).unwrap_or_default()
+        self.kept(LEDGER).load().unwrap_or_default()
     }
 
-    fn read_ledger(&self, name: &str) -> Option<Ledger> {
-        let path = self.path.join(name);
-        let problem = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => error.to_string(),
-            Ok(bytes) => match parse(&bytes) {
-                Ok(ledger) => return Some(ledger),
-                Err(problem) => problem,
-            },
-        };
-        let aside = self.path.join(format!("{name}.damaged"));
-        let moved = fs::rename(&path, &aside);
-        tracing::error!(
-            path = %path.display(), moved = moved.is_ok(), aside = %aside.display(),
-            "what was remembered of past runs cannot be read ({problem}): starting without it"
-        );
-        None
-    }
-
-    /// Writes a new generation; the one before stays beside it.
-    ///
     /// # Errors
-    /// As the file system has them; the old generation is whole then.
+    /// As the file system has them; the old ledger is whole then.
     pub fn write_ledger(&self, ledger: &Ledger) -> io::Result<()> {
-        let checkpoint = Checkpoint { version: VERSION, ledger: ledger.clone() };
-        let bytes = serde_json::to_vec(&checkpoint)?;
-        match fs::rename(self.path.join(LEDGER), self.path.join(LEDGER_BEFORE)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        self.write(LEDGER, &bytes)
+        self.kept(LEDGER).save(ledger)
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(&self.path)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(self.path.join(name)).map_err(|error| error.error)?;
-        // The new name is only safe once the directory is.
-        File::open(&self.path)?.sync_all()
+    /// A place for a value of that name.
+    pub fn kept<T: serde::Serialize + serde::de::DeserializeOwned>(&self, name: &str) -> Kept<T> {
+        Kept::new(&self.path, name)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Time;
-    use crate::plan::ledger::Failure;
-
-    fn ledger(count: u32) -> Ledger {
-        let failure = Failure {
-            count,
-            at: Time(1),
-            word: "ErrImagePull".into(),
-            message: "no".into(),
-            fingerprint: None,
-        };
-        Ledger { pulls: im::OrdMap::unit("a:1".into(), failure), ..Ledger::default() }
-    }
 
     #[test]
     fn a_second_agent_is_refused_with_the_pid_of_the_first() {
@@ -194,18 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_ledger_is_moved_aside_and_the_one_before_it_is_used() {
+    fn the_ledger_comes_back() {
         let dir = tempfile::tempdir().unwrap();
         let state = StateDir::open(dir.path()).unwrap();
-        assert_eq!(state.ledger(), Ledger::default());
-        state.write_ledger(&ledger(1)).unwrap();
-        state.write_ledger(&ledger(2)).unwrap();
-        assert_eq!(state.ledger(), ledger(2));
-        fs::write(dir.path().join(LEDGER), b"{\"version\":1,").unwrap();
-        assert_eq!(state.ledger(), ledger(1));
-        assert!(dir.path().join("ledger.json.damaged").exists());
-        // As a crash between the two renames leaves it.
-        assert!(!dir.path().join(LEDGER).exists());
-        assert_eq!(state.ledger(), ledger(1));
+        assert_eq!((state.ledger(), known_ledger(dir.path())), (Ledger::default(), Ledger::default()));
+        let pod = im::OrdMap::unit(crate::model::Uid("u".into()), Default::default());
+        let ledger = Ledger { pods: pod, ..Ledger::default() };
+        state.write_ledger(&ledger).unwrap();
+        assert_eq!((state.ledger(), known_ledger(dir.path())), (ledger.clone(), ledger));
     }
 }

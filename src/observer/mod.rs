@@ -2,11 +2,12 @@
 //!
 //! Pure functions over a value. Their caller knows the clock and says what time it is.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::docker::{DockerError, Inspected};
 use crate::executor::{Fact, Outcome};
-use crate::model::{ContainerId, Time};
+use crate::model::{ContainerId, PodKey, Time};
 use crate::plan::ledger::SANDBOX;
 use crate::plan::{
     Action, Call, ContainerConfig, Exit, Image, Instance, Observed, PodObserved, Role, State, backoff,
@@ -37,6 +38,16 @@ pub fn relist(observed: &mut Observed, at: Time, instances: Vec<Instance>) {
         (key, known.unwrap_or_else(|| Arc::new(pod)))
     });
     observed.pods = pods.collect();
+}
+
+/// The same for a list that may be older than what is known of some pods: those that something was begun or
+/// learnt of since it was asked for, and those that something is in flight for, stay as they are known.
+pub fn relist_others(observed: &mut Observed, at: Time, mut list: Vec<Instance>, touched: BTreeSet<PodKey>) {
+    let touched: BTreeSet<PodKey> = touched.into_iter().chain(observed.in_flight.keys().cloned()).collect();
+    list.retain(|instance| !touched.contains(&instance.pod));
+    let known = touched.iter().filter_map(|key| observed.pods.get(key));
+    list.extend(known.flat_map(|pod| &pod.instances).map(|instance| Instance::clone(instance)));
+    relist(observed, at, list);
 }
 
 fn find<'a>(observed: &'a Observed, instance: &Instance) -> Option<&'a Instance> {

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::docker::Look;
-use crate::executor;
+use crate::executor::{self, Outcome};
 use crate::observer::{self, Hint};
-use crate::plan::{Action, Declared, Desired, Image, Instance, Observed, Role, Rounds, State, Wait, labels};
+use crate::plan::{
+    self, Action, Declared, Desired, Image, Instance, Observed, Role, Rounds, State, Wait, labels,
+};
 use crate::sim::container::{Container, Phase, Program};
 use crate::sim::engine::Engine;
 use crate::sim::ready;
@@ -24,6 +26,13 @@ pub struct Rehearsal {
     pub settled: bool,
 }
 
+/// Numbers of new containers begin here, so that no id is one that was observed, or is remembered, even when
+/// that came from another simulated engine.
+const FIRST_NUMBER: u64 = 1 << 60;
+
+/// How often a wait that began in the rehearsal itself is waited for: a port or a name that another step frees.
+const PATIENCE: usize = 5;
+
 /// Lets plan and executor run on a simulated engine that holds what was observed, until there is nothing
 /// left to do.
 ///
@@ -33,22 +42,28 @@ pub fn rehearse(desired: &Desired, observed: &Observed) -> Rehearsal {
     let engine = load(desired, observed);
     let mut observed =
         Observed { in_flight: Default::default(), pulling: Default::default(), ..observed.clone() };
+    let waited: Vec<_> = plan::waits(desired, &observed).into_iter().map(|w| (w.pod, w.container)).collect();
     let mut rounds = Rounds::default();
-    let mut steps = Vec::new();
+    let (mut steps, mut patience) = (Vec::new(), PATIENCE);
     for _ in 0..limit(desired, &observed) {
         let actions = rounds.plan(desired, &observed);
         if actions.is_empty() && !init_containers_succeed(&engine, desired, &mut observed) {
-            let waits = crate::plan::waits(desired, &observed);
-            return Rehearsal { steps, waits, settled: true };
+            let waits = plan::waits(desired, &observed);
+            let fresh = waits.iter().filter(|w| !waited.contains(&(w.pod.clone(), w.container.clone())));
+            let until = fresh.filter_map(|wait| wait.until).min().filter(|_| patience > 0);
+            let Some(until) = until else { return Rehearsal { steps, waits, settled: true } };
+            patience -= 1;
+            engine.pass_to(until);
+            observed.at = until;
         }
         for action in actions {
-            carry_out(&engine, desired, &mut observed, &action);
-            if !action.call.is_look() {
+            let done = carry_out(&engine, desired, &mut observed, &action);
+            if done && !action.call.is_look() {
                 steps.push(action);
             }
         }
     }
-    Rehearsal { steps, waits: crate::plan::waits(desired, &observed), settled: false }
+    Rehearsal { steps, waits: plan::waits(desired, &observed), settled: false }
 }
 
 fn limit(desired: &Desired, observed: &Observed) -> usize {
@@ -57,7 +72,8 @@ fn limit(desired: &Desired, observed: &Observed) -> usize {
     ROUNDS_PER_CONTAINER * (declared + there + 1)
 }
 
-fn carry_out(engine: &Engine, desired: &Desired, observed: &mut Observed, action: &Action) {
+/// False when the engine refused.
+fn carry_out(engine: &Engine, desired: &Desired, observed: &mut Observed, action: &Action) -> bool {
     observer::begin(observed, action);
     let outcome = ready(executor::execute(engine, action));
     if observer::fold(observed, engine.now(), action, &outcome)
@@ -65,6 +81,7 @@ fn carry_out(engine: &Engine, desired: &Desired, observed: &mut Observed, action
     {
         observer::relist(observed, engine.now(), instances);
     }
+    matches!(outcome, Outcome::Done(_))
 }
 
 /// An engine that holds what was observed.
@@ -72,6 +89,7 @@ fn load(desired: &Desired, observed: &Observed) -> Engine {
     let engine = Engine::new(observed.at);
     {
         let mut machine = engine.machine_mut();
+        machine.created = FIRST_NUMBER;
         for instance in observed.pods.values().flat_map(|pod| &pod.instances) {
             let mut config = instance.config.as_deref().cloned().unwrap_or_default();
             config.name = instance.name.to_string();

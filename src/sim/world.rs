@@ -1,7 +1,7 @@
 //! A node in miniature: the simulated engine, a source, and an agent that does what the real one does.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,8 @@ use crate::executor::{self, Outcome};
 use crate::model::{ContainerId, Place, Places, Pod, PodKey, Time};
 use crate::observer::{self, Hint};
 use crate::plan::{
-    Action, BUILTIN_SANDBOX_IMAGE, Declared, Desired, Instance, Ledger, Node, Observed, Rounds, Slot, Wait,
+    Action, BUILTIN_SANDBOX_IMAGE, Call, Declared, Desired, Instance, Ledger, Node, Observed, Rounds, Slot,
+    Wait,
 };
 use crate::sim::container::Program;
 use crate::sim::engine::Engine;
@@ -22,6 +23,8 @@ use crate::sim::ready;
 
 /// Longest time between two lists, as `--sync-frequency` has it by default.
 const SYNC: Duration = Duration::from_secs(10);
+/// How long what is remembered may differ from what is on disk.
+const SAVE_DELAY: Duration = Duration::from_secs(1);
 /// How long an init container runs when nobody says otherwise.
 const INIT_TIME: Duration = Duration::from_secs(1);
 /// An ordinary moment, so that nothing depends on a time near zero: 2026-01-01T00:00:00Z.
@@ -39,14 +42,19 @@ pub struct World {
     rounds: Rounds,
     /// What a restarted agent finds on disk.
     saved: Ledger,
+    /// Since when that is not what is remembered.
+    unsaved_since: Option<Time>,
     /// What the source would say if it were read.
     declared: OrdMap<PodKey, Arc<Declared>>,
     readable: bool,
-    list_due: bool,
+    /// Something happened of which only a list can tell more: nothing is planned before it.
+    unsure: bool,
     next_list: Time,
+    /// Pods of which something was learnt since the list was asked for.
+    touched: BTreeSet<PodKey>,
     /// The next list's answer arrives a round late.
     list_is_late: bool,
-    late_list: Option<(Time, Vec<Instance>)>,
+    late_list: Option<Vec<Instance>>,
     /// Engine events that were not delivered yet.
     pub(crate) events: Vec<(ContainerId, Hint)>,
     /// Actions that were begun and not carried out yet.
@@ -98,8 +106,10 @@ impl World {
             saved: Ledger::default(),
             declared: OrdMap::new(),
             readable: true,
-            list_due: true,
+            unsaved_since: None,
+            unsure: true,
             next_list: START,
+            touched: BTreeSet::new(),
             list_is_late: false,
             late_list: None,
             events: Vec::new(),
@@ -171,20 +181,22 @@ impl World {
         self.rounds = Rounds::default();
         self.flight.clear();
         self.events.clear();
-        self.late_list = None;
-        self.list_due = true;
+        self.unsaved_since = None;
+        self.lose_connection();
     }
 
-    /// The engine closed every connection: events are lost, so the agent lists again.
+    /// The engine closed every connection: events and answers are lost, so the agent lists again.
     pub fn lose_connection(&mut self) {
         self.events.clear();
-        self.list_due = true;
+        self.late_list = None;
+        self.touched.clear();
+        self.unsure = true;
     }
 
     /// The next list is answered a round late, with what was true when it was asked.
     pub fn list_late(&mut self) {
         self.list_is_late = true;
-        self.list_due = true;
+        self.next_list = self.now();
     }
 
     /// Lets time pass.
@@ -192,52 +204,74 @@ impl World {
         self.engine.pass_to(self.now() + time);
     }
 
-    /// The first half of a round: a list when one is due, otherwise what the engine's events tell.
+    /// The first half of a round: what the engine's events tell, and a list when one is due.
     pub fn read(&mut self) {
         if self.observed.listed && self.readable {
             self.read_source();
         }
-        self.observed.at = self.now();
-        self.events.extend(self.engine.take_events());
-        if let Some((at, instances)) = self.late_list.take() {
-            self.take_list(at, instances);
-        }
-        for (id, hint) in std::mem::take(&mut self.events) {
-            self.list_due |= observer::hint(&mut self.observed, self.engine.now(), &id, hint);
-        }
-        if !self.list_due && self.now() < self.next_list {
-            return;
-        }
         let at = self.now();
-        let Ok(instances) = ready(self.engine.list(&self.desired.node.name)) else {
-            self.list_due = true;
-            return;
-        };
-        self.next_list = at + SYNC;
-        if std::mem::take(&mut self.list_is_late) {
-            self.list_due = true;
-            self.late_list = Some((at, instances));
-        } else {
-            self.list_due = false;
-            self.take_list(at, instances);
+        self.observed.at = at;
+        self.events.extend(self.engine.take_events());
+        for (id, hint) in std::mem::take(&mut self.events) {
+            let pod = self.observed.pods.iter().find(|(_, pod)| pod.instances.iter().any(|i| i.id == id));
+            self.touched.extend(pod.map(|(key, _)| key.clone()));
+            if observer::hint(&mut self.observed, at, &id, hint) {
+                self.late_list = None;
+                self.unsure = true;
+            }
+        }
+        match self.late_list.take() {
+            Some(instances) => self.take_list(instances),
+            None if self.unsure || at >= self.next_list => self.list(),
+            None => {}
         }
     }
 
-    fn take_list(&mut self, at: Time, instances: Vec<Instance>) {
-        observer::relist(&mut self.observed, at, instances);
-        observer::tidy(&mut self.observed, &self.desired);
-        self.observed.at = self.now();
+    fn list(&mut self) {
+        self.touched.clear();
+        match ready(self.engine.list(&self.desired.node.name)) {
+            Err(_) => self.unsure = true,
+            Ok(instances) if std::mem::take(&mut self.list_is_late) => self.late_list = Some(instances),
+            Ok(instances) => self.take_list(instances),
+        }
     }
 
-    /// The second half: what is due is begun. Memory is on disk before anything is done.
+    fn take_list(&mut self, instances: Vec<Instance>) {
+        let at = self.now();
+        let touched = std::mem::take(&mut self.touched);
+        observer::relist_others(&mut self.observed, at, instances, touched);
+        observer::tidy(&mut self.observed, &self.desired);
+        self.unsure = false;
+        self.next_list = at + SYNC;
+    }
+
+    /// The second half: what is due is begun.
     pub fn decide(&mut self) -> Vec<Action> {
+        if self.unsure {
+            self.save(false);
+            return Vec::new();
+        }
         let planned = self.rounds.plan(&self.desired, &self.observed);
         for action in &planned {
             observer::begin(&mut self.observed, action);
         }
-        self.saved = self.observed.ledger.clone();
+        // That something is stopped must outlive a crash; the rest may be lost for a second.
+        self.save(planned.iter().any(|action| matches!(action.call, Call::StopContainer { .. })));
         self.flight.extend(planned.iter().cloned());
         planned
+    }
+
+    fn save(&mut self, at_once: bool) {
+        let now = self.now();
+        if self.saved == self.observed.ledger {
+            self.unsaved_since = None;
+            return;
+        }
+        let since = *self.unsaved_since.get_or_insert(now);
+        if at_once || now.since(since) >= SAVE_DELAY {
+            self.saved = self.observed.ledger.clone();
+            self.unsaved_since = None;
+        }
     }
 
     /// How many actions were begun and not carried out yet.
@@ -252,7 +286,13 @@ impl World {
         }
         let action = self.flight.remove(which);
         let outcome = ready(executor::execute(&self.engine, &action));
-        self.list_due |= observer::fold(&mut self.observed, self.engine.now(), &action, &outcome);
+        self.touched.insert(action.pod.clone());
+        if observer::fold(&mut self.observed, self.engine.now(), &action, &outcome) {
+            self.late_list = None;
+            self.unsure = true;
+            // What the list says of this pod is what is asked for.
+            self.touched.remove(&action.pod);
+        }
         Some((action, outcome))
     }
 
@@ -265,7 +305,6 @@ impl World {
         while let Some(one) = self.carry_out(0) {
             done.push(one);
         }
-        self.saved = self.observed.ledger.clone();
         Round { at, planned, done }
     }
 
@@ -282,7 +321,7 @@ impl World {
     /// True when nothing but time can bring anything new.
     pub fn is_quiet(&self) -> bool {
         let unread = !self.events.is_empty() || !self.engine.machine().events.is_empty();
-        !self.list_due && self.late_list.is_none() && self.flight.is_empty() && !unread
+        !self.unsure && self.late_list.is_none() && self.flight.is_empty() && !unread
     }
 
     /// The next moment at which something happens by itself: a wait is over or a program ends.

@@ -10,6 +10,8 @@ use podkeeper::observer::Hint;
 use podkeeper::plan::config::ContainerConfig;
 use podkeeper::plan::{Role, State, labels};
 
+use crate::machine::{IMAGE, Machine, docker};
+
 fn engine() -> Engine {
     let endpoint = std::env::var("DOCKER_HOST").unwrap_or_else(|_| DEFAULT_ENDPOINT.into());
     Engine::new(Endpoint::parse(&endpoint).unwrap()).unwrap()
@@ -93,4 +95,20 @@ async fn an_engine_that_is_not_there_is_named_with_what_to_do() {
     let id = ContainerId("0".repeat(64).into());
     assert!(matches!(engine.start(&id).await.unwrap_err(), DockerError::Unreachable { .. }));
     assert!(matches!(engine.list("n").await.unwrap_err(), DockerError::Unreachable { .. }));
+}
+
+#[test]
+fn the_sandbox_program_reaps_orphans_and_ends_on_an_interrupt() {
+    let machine = Machine::new("reaper");
+    let engine = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    engine.block_on(self::engine().load_sandbox_image(sandbox_image::NAME)).unwrap();
+    let label = format!("{}={}", labels::NODE, machine.node);
+    let sandbox = docker(&["run", "-d", "--label", &label, sandbox_image::NAME]);
+    let (pid, orphans) =
+        (format!("container:{sandbox}"), "(sleep 0 &); (sleep 0 &); sleep 1; cat /proc/[0-9]*/stat");
+    let processes = docker(&["run", "--rm", "--pid", &pid, IMAGE, "sh", "-c", orphans]);
+    assert!(processes.starts_with("1 (pause)"), "{processes}");
+    assert!(!processes.contains(") Z "), "{processes}");
+    docker(&["kill", "--signal", "INT", &sandbox]);
+    assert_eq!(docker(&["wait", &sandbox]), "0");
 }

@@ -138,6 +138,26 @@ fn wrong_manifests_and_a_missing_directory_hurt_no_running_pod() {
 }
 
 #[test]
+fn a_manifest_that_broke_while_the_agent_was_down_keeps_its_pod() {
+    let mut machine = Machine::new("broken");
+    machine.write("web.yaml", &pod("web", ""));
+    machine.start();
+    machine.until_pod("web", "Running");
+    machine.until_settled();
+    assert_eq!(machine.stop(), Some(0));
+    let before = machine.containers();
+    machine.write("web.yaml", "apiVersion: v1\nkind: [");
+    machine.start();
+    machine.until("the broken file is told of", || machine.table().contains("web.yaml:"));
+    machine.until_settled();
+    assert_eq!(machine.containers(), before);
+    docker(&["kill", &machine.container("web").unwrap()]);
+    machine.until("web comes back from its last good manifest", || {
+        machine.container("web").is_some_and(|id| !before.iter().any(|old| old.starts_with(&id)))
+    });
+}
+
+#[test]
 fn without_an_engine_the_socket_is_served_and_says_what_to_do() {
     let mut machine = Machine::without_engine("alone");
     machine.write("web.yaml", &pod("web", ""));

@@ -5,6 +5,7 @@
 
 mod oracle;
 mod play;
+mod quiet;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -120,7 +121,7 @@ proptest! {
             let later = Observed { at: now + Duration::from_millis((span * fraction / 1000).max(0) as u64), ..world.observed.clone() };
             let before = podkeeper::plan::plan(&world.desired, &world.observed);
             let after = podkeeper::plan::plan(&world.desired, &later);
-            if calls(world, &before) != calls(world, &after) {
+            if before.is_empty() && calls(world, &before) != calls(world, &after) {
                 wrong.push(format!("wake at {wake:?}, now {now:?}: {before:#?}\nat {:?}: {after:#?}", later.at));
             }
         });
@@ -152,6 +153,11 @@ proptest! {
         let mut watch = |world: &World, step: Step| match step {
             Step::Event(Event::Apply { pod }) => finished.retain(|(uid, _, _)| uid_of(world, pod) != Some(uid.clone())),
             Step::Event(Event::Delete { .. } | Event::Started { .. }) => finished.clear(),
+            // What was learnt in the last second may not be on disk yet.
+            Step::Event(Event::AgentDies) => {
+                let remembered: BTreeSet<_> = ended(world).into_iter().collect();
+                finished.retain(|one| remembered.contains(one));
+            }
             Step::Event(_) => {}
             Step::Planned(_) => finished.extend(ended(world)),
             Step::CarriedOut(action) => {

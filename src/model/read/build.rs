@@ -170,3 +170,113 @@ fn texts(node: &Node<'_>, key: &str) -> BTreeMap<String, String> {
         .map(|Entry { key, value }| (key.to_string(), value.as_text().unwrap_or("").to_owned()))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::read::{Options, read};
+
+    fn built(spec: &str) -> Pod {
+        let text = format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{{spec}}}}}");
+        let mut reading = read("x.yaml", text.as_bytes(), &Options::default());
+        reading.pods.pop().and_then(|read| read.pod).unwrap_or_else(|| panic!("{:?}", reading.diagnoses))
+    }
+
+    #[test]
+    fn what_is_not_given_has_the_default_of_kubernetes() {
+        let pod = built("containers: [{name: c, image: nginx, ports: [{containerPort: 80}]}]");
+        let mut expected = Pod::default();
+        expected.metadata.name = "p".into();
+        expected.metadata.namespace = "default".into();
+        expected.spec.containers = vec![Container {
+            name: "c".into(),
+            image: "nginx".into(),
+            image_pull_policy: PullPolicy::Always,
+            ports: vec![ContainerPort { container_port: 80, ..ContainerPort::default() }],
+            ..Container::default()
+        }];
+        assert_eq!(pod, expected);
+        assert_eq!(
+            (pod.spec.termination_grace_period_seconds, pod.spec.restart_policy),
+            (30, RestartPolicy::Always)
+        );
+    }
+
+    #[test]
+    fn what_is_given_is_taken() {
+        let pod = built(
+            "restartPolicy: OnFailure, terminationGracePeriodSeconds: 0, hostname: h, hostPID: true, hostIPC: true,
+             dnsPolicy: None, dnsConfig: {nameservers: [1.1.1.1], searches: [a.b], options: [{name: ndots, value: '2'}]},
+             hostAliases: [{ip: '::1', hostnames: [a, b]}],
+             initContainers: [{name: s, image: 'x:1', restartPolicy: Always}],
+             containers: [{name: c, image: 'x:latest', imagePullPolicy: Never, command: [a], args: ['1'], workingDir: /w,
+               env: [{name: A, value: $(B)}, {name: C}], stdin: true, stdinOnce: true, tty: true,
+               ports: [{name: n, containerPort: 80, hostPort: 81, hostIP: 127.0.0.1, protocol: UDP}]}]",
+        );
+        let spec = &pod.spec;
+        assert_eq!(
+            (spec.restart_policy, spec.termination_grace_period_seconds),
+            (RestartPolicy::OnFailure, 0)
+        );
+        assert_eq!((spec.hostname.as_deref(), spec.host_pid, spec.host_ipc), (Some("h"), true, true));
+        assert_eq!(spec.dns_policy, DnsPolicy::None);
+        let option = DnsOption { name: "ndots".into(), value: Some("2".into()) };
+        let dns = DnsConfig {
+            nameservers: vec!["1.1.1.1".into()],
+            searches: vec!["a.b".into()],
+            options: vec![option],
+        };
+        assert_eq!(spec.dns_config, Some(dns));
+        assert_eq!(
+            spec.host_aliases,
+            [HostAlias { ip: "::1".into(), hostnames: vec!["a".into(), "b".into()] }]
+        );
+        assert!(spec.init_containers[0].is_sidecar());
+        let variable = |name: &str, value: &str| EnvVar { name: name.into(), value: value.into() };
+        let expected = Container {
+            name: "c".into(),
+            image: "x:latest".into(),
+            image_pull_policy: PullPolicy::Never,
+            command: vec!["a".into()],
+            args: vec!["1".into()],
+            working_dir: Some("/w".into()),
+            env: vec![variable("A", "$(B)"), variable("C", "")],
+            stdin: true,
+            stdin_once: true,
+            tty: true,
+            ports: vec![ContainerPort {
+                name: Some("n".into()),
+                container_port: 80,
+                host_port: Some(81),
+                host_ip: Some("127.0.0.1".into()),
+                protocol: Protocol::Udp,
+            }],
+            ..Container::default()
+        };
+        assert_eq!(spec.containers, [expected]);
+    }
+
+    #[test]
+    fn on_the_hosts_network_a_port_is_the_hosts_port() {
+        let ports = "containers: [{name: c, image: x, ports: [{containerPort: 80, hostPort: 0}]}]";
+        let host_port = |spec: &str| built(spec).spec.containers[0].ports[0].host_port;
+        assert_eq!(host_port(ports), None);
+        assert_eq!(host_port(&format!("hostNetwork: true, {ports}")), Some(80));
+    }
+
+    #[test]
+    fn a_request_that_is_not_given_equals_the_limit() {
+        for (written, expected) in [
+            ("limits: {cpu: 0.5, memory: 64Mi}", [Some(500), Some(500), Some(67_108_864), Some(67_108_864)]),
+            ("limits: {cpu: 1}, requests: {cpu: 100m}", [Some(1000), Some(100), None, None]),
+            ("requests: {memory: 1M}", [None, None, None, Some(1_000_000)]),
+            ("limits: {cpu: 0.0001}", [Some(1), Some(1), None, None]),
+        ] {
+            let pod = built(&format!("containers: [{{name: c, image: x, resources: {{{written}}}}}]"));
+            let Resources { cpu_limit_milli, cpu_request_milli, memory_limit_bytes, memory_request_bytes } =
+                pod.spec.containers[0].resources;
+            let got = [cpu_limit_milli, cpu_request_milli, memory_limit_bytes, memory_request_bytes];
+            assert_eq!(got, expected, "{written}");
+        }
+    }
+}

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
-use super::report::{Path, ROOT, Report, key_of};
+use super::report::{ROOT, Report, key_of, write_field};
 use super::rules::{self, names};
 use super::schema::other::LIST;
 use super::schema::pod::POD;
@@ -260,27 +261,39 @@ impl Reader<'_, '_, '_> {
         rules::check(node, self.report, self.options);
         let good = self.report.errors == self.errors && !self.spoilt;
         let mut places = Places { file: self.report.file.clone(), fields: BTreeMap::new() };
-        note_places(node, &ROOT, &mut places);
+        note_places(node, &mut String::new(), &mut places);
         self.pods.push(ReadPod { key: key_of(node), pod: good.then(|| build::pod(node)), places });
     }
 
     /// Adds a document of which no pod can be made.
     fn give_up(&mut self, root: Option<&Node<'_>>) {
         self.secret |= root.and_then(|root| root.text_of("kind")) == Some("Secret");
-        let fields =
-            root.map(|root| (Box::from(""), (root.mark.line, root.mark.column))).into_iter().collect();
-        let places = Places { file: self.report.file.clone(), fields };
+        let mut places = Places { file: self.report.file.clone(), fields: BTreeMap::new() };
+        if let Some(root) = root {
+            note_places(root, &mut String::new(), &mut places);
+        }
         self.pods.push(ReadPod { key: root.and_then(key_of), pod: None, places });
     }
 }
 
-fn note_places(node: &Node<'_>, path: &Path<'_>, places: &mut Places) {
-    places.fields.insert(path.to_string().into(), (node.mark.line, node.mark.column));
+/// `path` is the node's own, and is given back as it was: one text is used for all of them.
+fn note_places(node: &Node<'_>, path: &mut String, places: &mut Places) {
+    places.fields.insert(path.as_str().into(), (node.mark.line, node.mark.column));
+    let own = path.len();
+    // No field of a pod lies that deep; long keys over many items must not multiply.
+    if own > 1000 {
+        return;
+    }
     for Entry { key, value } in node.entries() {
-        note_places(value, &path.field(key), places);
+        // Writing to a String cannot fail.
+        let _ = write_field(path, own == 0, key);
+        note_places(value, path, places);
+        path.truncate(own);
     }
     for (index, item) in node.items().iter().enumerate() {
-        note_places(item, &path.item(index), places);
+        let _ = write!(path, "[{index}]");
+        note_places(item, path, places);
+        path.truncate(own);
     }
 }
 

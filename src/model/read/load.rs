@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
 use super::scalar;
-use super::tree::{Entry, Mark, Node, Scalar, Sort, Value};
+use super::tree::{Entry, Mark, Node, Scalar, Sort, Value, shortened};
 
 /// Deepest nesting of lists and maps. A Pod in a List needs about fifteen.
 pub const MAX_DEPTH: usize = 40;
@@ -201,7 +201,8 @@ impl<'a> Loader<'a> {
             if order[place] < own {
                 let message = format!(
                     "key '{}' is given twice in one map (first at line {})",
-                    lost.key, kept.value.mark.line
+                    shortened(&lost.key),
+                    kept.value.mark.line
                 );
                 let mark = lost.value.mark;
                 self.fault(mark, message, "keep one of them, or merge both values: the other would be lost");

@@ -51,15 +51,15 @@ impl<'a> Report<'a> {
         }
         let (message, fix) = match self.diagnoses.len() {
             MOST => ("there is more wrong with this file than is shown here".into(), ""),
-            _ => (message.into(), fix),
+            _ => (cut(message.into()), fix),
         };
         let Mark { line, column } = self.lines.within(mark);
         self.diagnoses.push(Diagnosis {
             severity,
             place: Place { file: self.file.clone(), line, column },
-            field: field.to_string(),
+            field: cut(field.to_string()),
             message,
-            fix: Some(fix.to_owned()).filter(|fix| !fix.is_empty()),
+            fix: Some(cut(fix.to_owned())).filter(|fix| !fix.is_empty()),
             source_line: self.lines.shown(line),
         });
     }
@@ -79,6 +79,17 @@ impl<'a> Report<'a> {
             .iter()
             .any(|d| d.is_error() && (d.place.line, d.place.column) == (mark.line, mark.column))
     }
+}
+
+/// Characters of a message, a fix or a field that are kept: a key may be half a megabyte long.
+const LONGEST: usize = 1000;
+
+fn cut(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 /// A field path, made only when somebody wants to read it.
@@ -131,16 +142,21 @@ impl fmt::Display for Path<'_> {
         }
         match self.step {
             Step::Root => Ok(()),
-            Step::Field(name) => {
-                if self.parent.is_some_and(|parent| !parent.is_root()) {
-                    f.write_str(".")?;
-                }
-                // Keys of labels and the like have dots of their own.
-                if name.contains(['.', '/', ' ']) { write!(f, "'{name}'") } else { f.write_str(name) }
-            }
+            Step::Field(name) => write_field(f, self.parent.is_none_or(Path::is_root), name),
             Step::Item(index) => write!(f, "[{index}]"),
         }
     }
+}
+
+/// Adds the name of a field to a path.
+pub fn write_field(path: &mut impl fmt::Write, first: bool, name: &str) -> fmt::Result {
+    if !first {
+        path.write_char('.')?;
+    }
+    // The longest key that means something: a prefix of 253, a slash and a name of 63.
+    let name = name.char_indices().nth(317).map_or(name, |(end, _)| &name[..end]);
+    // Keys of labels and the like have dots of their own.
+    if name.contains(['.', '/', ' ']) { write!(path, "'{name}'") } else { path.write_str(name) }
 }
 
 /// The key of a pod, as far as its document tells.

@@ -85,6 +85,7 @@ mod tests {
             ("yes", Sort::OldBool(true)),
             ("Off", Sort::OldBool(false)),
             ("y", Sort::Text),
+            ("N", Sort::Text),
             ("0", Sort::Integer(0)),
             ("-7", Sort::Integer(-7)),
             ("8080", Sort::Integer(8080)),

@@ -62,7 +62,21 @@ pub fn explain(error: &ScanError, document: &Document<'_>, report: &mut Report<'
         }
         return;
     }
-    report.error(at(line, column), ROOT, format!("this is not YAML: {}", error.info()), "");
+    let (what, fix) = in_words(error);
+    report.error(at(line, column), ROOT, format!("this is not YAML: {what}"), fix);
+}
+
+/// The parser's own words, but for those that only its makers understand.
+fn in_words(error: &ScanError) -> (String, &'static str) {
+    match error.kind() {
+        ErrorKind::SimpleKeyExpected => {
+            ("a ':' is missing after the key".into(), "key: value, with a blank after the ':'")
+        }
+        ErrorKind::ExpectedBlockMappingKey => {
+            ("the line does not line up with those before it".into(), "indent it like its siblings")
+        }
+        _ => (error.info(), ""),
+    }
 }
 
 /// A key that stands deeper than the line before allows: the key, and where it should begin.
@@ -150,4 +164,32 @@ fn unclosed_quote(lines: &[&str]) -> Option<(usize, usize, char)> {
         let column = line[..line.len() - value.len()].chars().count();
         (!closed && is_key).then_some((index, column, quote))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::read::{Options, read};
+
+    #[test]
+    fn a_mistake_is_named_where_it_was_made() {
+        for (text, place, words) in [
+            ("a:\n\tb: 1\n", (2, 1), "indented with a tab"),
+            ("a:\n  b: 1\n  c 2\n  d: 3\n", (3, 3), "a ':' is missing after the key"),
+            ("a:\n  - b: 1\n - c: 2\n", (3, 2), "does not line up"),
+            ("a: b: c\n", (1, 5), "': ' inside an unquoted value"),
+            ("a:\n  b: 1\n   c: 2\n", (3, 4), "'c' is indented by 3, its siblings by 2"),
+            ("a: [1, 2\n", (1, 4), "ends inside the list or map"),
+            ("a: 'x\nb: 1\nc: 'y'\n", (1, 4), "not closed before line 2"),
+            ("a: {{ x }}\n b: {% y\n", (1, 4), "unrendered template"),
+            ("# x\n---\na: \"b\n", (3, 4), "ends inside the quote"),
+        ] {
+            let reading = read("x.yaml", text.as_bytes(), &Options::default());
+            let said: Vec<_> =
+                reading.diagnoses.iter().map(|d| (d.place.line, d.place.column, &d.message)).collect();
+            let found = said
+                .iter()
+                .any(|(line, column, message)| (*line, *column) == place && message.contains(words));
+            assert!(found, "{text:?}: {said:?}");
+        }
+    }
 }

@@ -69,9 +69,9 @@ impl Journal {
     }
 }
 
-/// Waits that every pod goes through on its way up.
+/// Waits that every pod goes through on its way up, and those that its source tells of once for all of them.
 fn is_a_step(word: &str) -> bool {
-    matches!(word, "ContainerCreating" | "PodInitializing" | "Pulling")
+    matches!(word, "ContainerCreating" | "PodInitializing" | "SourceUnknown")
 }
 
 /// An engine's text on one line, without control characters.

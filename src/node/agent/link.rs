@@ -118,5 +118,6 @@ async fn connect(engine: Engine, node: String) -> Result<(Connected, Events), Tr
 fn jittered(pause: Duration) -> Duration {
     let mut byte = [0u8; 1];
     let _ = rustix::rand::getrandom(&mut byte, rustix::rand::GetRandomFlags::empty());
-    pause.mul_f64(0.75 + f64::from(byte[0]) / 1024.0)
+    let millis = pause.as_millis() as u64;
+    Duration::from_millis(millis - millis / 4 * u64::from(byte[0]) / 256)
 }

@@ -1,5 +1,6 @@
 //! The one door to the engine: every request goes through it, under the negotiated API version.
 
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use hyper::body::{Body, Bytes, Incoming};
@@ -15,13 +16,12 @@ pub(super) struct Door {
     pub endpoint: Endpoint,
     /// `None` until it was negotiated, and again after the engine could not be reached.
     api: Mutex<Option<ApiVersion>>,
-    /// The lowest OOM score that the engine can give a container.
-    pub oom_floor: i32,
+    oom_floor: AtomicI32,
 }
 
 impl Door {
     pub fn new(endpoint: Endpoint) -> Self {
-        Self { oom_floor: oom_floor(&endpoint), endpoint, api: Mutex::new(None) }
+        Self { endpoint, api: Mutex::new(None), oom_floor: AtomicI32::new(LOWEST_OOM_SCORE) }
     }
 
     /// From now on requests carry this version.
@@ -29,8 +29,18 @@ impl Door {
         *self.lock() = Some(api);
     }
 
+    /// Asks what the engine that is there now is able to do.
+    pub fn learn(&self) {
+        self.oom_floor.store(oom_floor(&self.endpoint), Ordering::Relaxed);
+    }
+
+    /// The lowest OOM score that the engine can give a container.
+    pub fn oom_floor(&self) -> i32 {
+        self.oom_floor.load(Ordering::Relaxed)
+    }
+
     pub fn lowers_oom_scores(&self) -> bool {
-        self.oom_floor == LOWEST_OOM_SCORE
+        self.oom_floor() == LOWEST_OOM_SCORE
     }
 
     /// Sends a request under the negotiated version.

@@ -18,7 +18,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 
 use crate::model::Time;
 use crate::model::read::{self, Options};
-use crate::node::sources::reading::{Look, Manifests, Said, Seen};
+use crate::node::sources::reading::{Look, Manifests, Remembered, Said, Seen};
 use crate::node::sources::settle::{Now, SETTLE, Settling, Stamp, Verdict};
 use crate::plan::Node;
 
@@ -51,6 +51,16 @@ impl Scanner {
             settling: Settling::default(),
             warned: BTreeSet::new(),
         }
+    }
+
+    /// Goes on where an earlier agent ended.
+    pub fn recall(&mut self, remembered: Remembered) {
+        self.manifests.recall(&self.path.to_string_lossy(), remembered);
+    }
+
+    /// What a later agent needs to go on.
+    pub fn remember(&self) -> Remembered {
+        self.manifests.remember(&self.path.to_string_lossy())
     }
 
     pub fn scan(&mut self, now: Now) -> Scan {

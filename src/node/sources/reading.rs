@@ -7,13 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use im::OrdMap;
+use serde::{Deserialize, Serialize};
 
 use crate::model::read::{Diagnosis, ReadPod, Reading, Severity};
-use crate::model::{Place, PodKey};
+use crate::model::{Place, Places, Pod, PodKey};
 use crate::node::sources::brake::{Brake, Verdict};
 use crate::plan::{Declared, Node, Slot, SourceKind};
 
 type Pods = OrdMap<PodKey, Arc<Declared>>;
+/// A pod, and where each of its fields was written.
+type LastGood = (Pod, Places);
 /// A pod and the file that declares it.
 type Claim<'a> = (&'a Arc<str>, &'a Arc<Declared>);
 
@@ -46,6 +49,17 @@ pub struct Said {
     pub held: Option<String>,
     /// Look again after the settle time although nothing may change until then.
     pub again: bool,
+}
+
+/// What was said last, to be kept on disk: a manifest that is wrong, or a directory that is not there, keeps
+/// its pods over a restart of the agent too.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// The path that it was read from.
+    path: String,
+    complete: bool,
+    files: BTreeMap<Arc<str>, Vec<LastGood>>,
+    winners: BTreeMap<PodKey, Arc<str>>,
 }
 
 /// Everything that was said so far.
@@ -83,6 +97,32 @@ impl Manifests {
             complete: false,
             brake: Brake::default(),
         }
+    }
+
+    /// What to keep on disk.
+    pub fn remember(&self, path: &str) -> Remembered {
+        let pods = |file: &File| file.pods.iter().map(|pod| (pod.pod.clone(), pod.places.clone())).collect();
+        Remembered {
+            path: path.to_owned(),
+            complete: self.complete,
+            files: self.files.iter().map(|(name, file)| (name.clone(), pods(file))).collect(),
+            winners: self.winners.clone(),
+        }
+    }
+
+    /// Goes on where an earlier agent ended, when it read the same path.
+    pub fn recall(&mut self, path: &str, remembered: Remembered) {
+        if remembered.path != path {
+            return;
+        }
+        let file = |pods: Vec<LastGood>| {
+            let declared = |(pod, places)| Arc::new(Declared::new(&self.node, SourceKind::File, pod, places));
+            Arc::new(File { pods: pods.into_iter().map(declared).collect(), ..File::default() })
+        };
+        self.files = remembered.files.into_iter().map(|(name, pods)| (name, file(pods))).collect();
+        self.winners = remembered.winners;
+        self.complete = remembered.complete;
+        self.said = self.merge().0;
     }
 
     /// The digest of the version of a file that was read last: an equal one need not be parsed again.

@@ -13,7 +13,9 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::model::read::Diagnosis;
 use crate::node::clock::{self, Clock};
+use crate::node::keep::Kept;
 use crate::node::sources::file::{Scan, Scanner};
+use crate::node::sources::reading::Remembered;
 use crate::node::sources::settle::Now;
 use crate::node::store::{SourceReport, Writer};
 use crate::plan::{Node, Slot};
@@ -32,6 +34,8 @@ pub struct Settings {
     /// The longest time between two looks.
     pub check: Duration,
     pub allow_mass_delete: bool,
+    /// Where what was said last is kept.
+    pub kept: Kept<Remembered>,
 }
 
 /// Wakes the source: SIGHUP, a change.
@@ -54,7 +58,10 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> std::io::Resul
     let waker = Waker(sender);
     let watch = Watch::new(settings.path.clone(), waker.clone());
     let origin = settings.path.display().to_string();
-    let scanner = Scanner::new(settings.path, settings.node, settings.allow_mass_delete);
+    let mut scanner = Scanner::new(settings.path, settings.node, settings.allow_mass_delete);
+    if let Some(remembered) = settings.kept.load() {
+        scanner.recall(remembered);
+    }
     let source = Source {
         scanner,
         watch,
@@ -62,6 +69,8 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> std::io::Resul
         clock,
         check: settings.check,
         report: SourceReport { origin, ..Default::default() },
+        kept: settings.kept,
+        unkept: false,
     };
     std::thread::Builder::new().name("file-source".into()).spawn(move || source.run(&receiver))?;
     Ok(waker)
@@ -75,6 +84,9 @@ struct Source {
     check: Duration,
     /// As it was last written.
     report: SourceReport,
+    kept: Kept<Remembered>,
+    /// What was said last is not on disk.
+    unkept: bool,
 }
 
 impl Source {
@@ -129,12 +141,30 @@ impl Source {
         if same {
             self.writer.still(at);
         } else {
+            self.unkept |= !said.as_ref().is_some_and(|old| equal(old, &new.slot));
             *said = Some(new.slot.clone());
             self.writer.write(new.slot, report.clone());
         }
         self.report = report;
+        self.keep();
         let check = if watched { self.check } else { self.check.min(POLL) };
         next.map_or(check, |next| next.min(check))
+    }
+
+    /// After the agent was told: a disk that is slow or full holds up no pod.
+    fn keep(&mut self) {
+        if !self.unkept {
+            return;
+        }
+        match self.kept.save(&self.scanner.remember()) {
+            Ok(()) => self.unkept = false,
+            Err(error) => {
+                tracing::error!(
+                    source = "file",
+                    "the last good manifests cannot be kept ({error}): free space in --state-dir"
+                );
+            }
+        }
     }
 
     /// Says what is new, once.
@@ -255,7 +285,7 @@ mod tests {
     /// The only test of the real watch: everything else about files is driven by hand.
     #[test]
     fn a_change_is_seen_without_waiting_for_the_next_look() {
-        let dir = tempfile::tempdir().unwrap();
+        let (dir, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let node = Node { name: "n".into(), key: [0; 16], sandbox_image: "pause".into() };
         let store = Store::new(node.clone());
         let mut reader = store.reader();
@@ -264,6 +294,7 @@ mod tests {
             node,
             check: Duration::from_secs(3600),
             allow_mass_delete: false,
+            kept: Kept::new(state.path(), "file"),
         };
         let _waker = spawn(settings, store.writer(SourceKind::File), Clock::start()).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

@@ -207,12 +207,18 @@ impl Walker<'_, '_> {
         }
         let docker = words.contains(&"OnFailure").then(|| docker_policy(text)).flatten();
         let meant = docker.or_else(|| nearest(text, words.iter().copied()));
-        let what = match (sort, docker) {
-            (Sort::OldBool(value), _) => {
+        let what = match sort {
+            Sort::OldBool(value) => {
                 format!("'{text}' without quotes is the boolean {value} in YAML 1.1, and it")
             }
-            (_, Some(_)) => format!("'{text}' is Docker's spelling: it"),
-            _ => format!("'{}'", shortened(text)),
+            Sort::Text if docker.is_some() => format!("'{text}' is Docker's spelling: it"),
+            Sort::Text
+            | Sort::Null
+            | Sort::Bool(_)
+            | Sort::Integer(_)
+            | Sort::Float
+            | Sort::OldOctal(_)
+            | Sort::OldNumber => format!("'{}'", shortened(text)),
         };
         let hint = meant.map_or(String::new(), |word| format!("; did you mean {word}?"));
         let message = format!("{path}: {what} is not one of {}{hint}", words.join(", "));
@@ -313,23 +319,22 @@ pub fn not_yet(report: &mut Report<'_>, mark: Mark, path: &Path<'_>) {
 /// What a list should have been, and how to make one of what is there.
 fn list_wanted(node: &Node<'_>, item: &Kind, path: &Path<'_>) -> (&'static str, String) {
     let first = node.entries().first().map(|entry| &*entry.key);
-    match (item, first) {
-        (Kind::Object(shape), Some(first)) if shape.field(first).is_some() => {
-            ("a list", format!("put '- ' before {first}"))
-        }
-        (Kind::Object(shape), Some(first)) if shape.name == "EnvVar" => {
-            ("a list of name/value entries", format!("- name: {first}, and below it value: …"))
-        }
-        (Kind::Object(shape), Some(first)) if shape.field("name").is_some() => {
-            ("a list", format!("- name: {first}, and below it the rest"))
-        }
-        (Kind::Text | Kind::Word(_), None) if path.ends_with("command") || path.ends_with("args") => {
-            let fix = format!("{}[\"sh\", \"-c\", \"…\"] (it is never split at blanks)", path.last());
-            ("a list of strings", fix)
-        }
-        (Kind::Text, _) => ("a list of strings", "one '- item' a line".into()),
-        _ => ("a list", "one '- item' a line".into()),
+    if let (Kind::Object(shape), Some(first)) = (item, first) {
+        return match shape.name {
+            _ if shape.field(first).is_some() => ("a list", format!("put '- ' before {first}")),
+            "EnvVar" => ("a list of name/value entries", format!("- name: {first}, and below it value: …")),
+            _ if shape.field("name").is_some() => {
+                ("a list", format!("- name: {first}, and below it the rest"))
+            }
+            _ => ("a list", "one '- item' a line".into()),
+        };
     }
+    if first.is_none() && (path.ends_with("command") || path.ends_with("args")) {
+        let fix = format!("{}[\"sh\", \"-c\", \"…\"] (it is never split at blanks)", path.last());
+        return ("a list of strings", fix);
+    }
+    let wanted = if matches!(item, Kind::Text) { "a list of strings" } else { "a list" };
+    (wanted, "one '- item' a line".into())
 }
 
 /// Docker's own words for `--restart`, which people write here.

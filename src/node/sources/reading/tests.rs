@@ -168,3 +168,26 @@ fn the_same_bytes_are_not_judged_again() {
     let other = Seen::Read { digest, reading: reading("f", &["b"]) };
     assert_eq!(look(&mut m, vec![("f".into(), other)]), ('k', "a@f".into()));
 }
+
+#[test]
+fn what_was_said_survives_the_agent() {
+    let mut first = manifests();
+    look(&mut first, vec![read("f", &["a", "b"]), read("g", &["a", "c"])]);
+    let text = serde_json::to_string(&first.remember("/pods")).unwrap();
+    let recalled = || {
+        let mut second = manifests();
+        second.recall("/pods", serde_json::from_str(&text).unwrap());
+        second
+    };
+    let gone = recalled().fold(Look::Unavailable("not mounted".into()));
+    assert_eq!(said(&gone), ('s', "a@f b@f c@g".into()));
+    let mut wrong = recalled();
+    assert_eq!(look(&mut wrong, vec![read("f", &["!a", "!"]), same("g")]), ('k', "a@f b@f c@g".into()));
+    let mut moved = recalled();
+    assert_eq!(look(&mut moved, vec![read("e", &["a"]), same("f"), same("g")]), ('k', "a@f b@f c@g".into()));
+    let mut removed = recalled();
+    assert_eq!(look(&mut removed, vec![same("g")]), ('k', "a@g c@g".into()));
+    let mut elsewhere = manifests();
+    elsewhere.recall("/other", serde_json::from_str(&text).unwrap());
+    assert_eq!(said(&elsewhere.fold(Look::Unavailable("gone".into()))), ('s', String::new()));
+}
