@@ -215,7 +215,7 @@ ensure_demo_image() {
         # Unpacked, not installed: the package would push out another busybox.
         refresh_lists busybox-static
         say "fetching busybox-static"
-        (cd "$work" && apt-get -qq download busybox-static >&2 && dpkg-deb -x busybox-static_*.deb .) ||
+        (cd "$work" && apt-get -qq -o APT::Sandbox::User=root download busybox-static >&2 && dpkg-deb -x busybox-static_*.deb .) ||
             die "busybox-static cannot be downloaded: see the lines above"
         busybox=$(find "$work" -path '*/bin/busybox' | head -n 1)
     fi
