@@ -13,9 +13,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use futures_util::{FutureExt, StreamExt};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -29,27 +28,30 @@ use crate::node::sources::watch::Waker;
 use crate::node::state::StateDir;
 use crate::node::store::Declarations;
 use crate::observer;
-use crate::plan::{Action, Call, Desired, Instance, Ledger, Observed, Rounds};
+use crate::plan::{Action, Call, Desired, Instance, Observed, Rounds};
 
+mod checkpoint;
 mod journal;
 mod lanes;
 mod link;
+mod signals;
 
+use checkpoint::Checkpoint;
 use journal::Journal;
 pub use lanes::Lanes;
 use link::{Change, Link};
+use signals::{Signals, Told};
 
 /// How long actions that are under way may take to end after SIGTERM.
 const FAREWELL: Duration = Duration::from_secs(8);
-/// A changed ledger is on disk after this time at the latest.
-const LEDGER_DELAY: Duration = Duration::from_secs(1);
-
 /// An inspect that failed is asked again after this time: one container that the engine cannot tell of must
 /// not keep the agent busy, nor the others waiting (kubernetes#94829).
 const LOOK_PAUSE: Duration = Duration::from_secs(2);
 /// A moment that has passed and led to nothing must not make the loop spin.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(20);
-/// After a reconnect with calls still under way.
+/// How much that has happened already is taken into one round.
+const BATCH: usize = 64;
+/// After a list that was wanted while calls were under way.
 const SECOND_LOOK: Duration = Duration::from_secs(1);
 
 pub struct Settings {
@@ -77,9 +79,8 @@ enum Input {
     Link(Change),
     Listed(Result<Vec<Instance>, DockerError>),
     Ended(Box<Ended>),
+    Told(Told),
     Timer,
-    Reread,
-    Stop,
 }
 
 pub struct Agent {
@@ -103,8 +104,7 @@ pub struct Agent {
     next_list: Instant,
     /// Containers that could not be inspected, and until when they are left alone.
     paused: BTreeMap<ContainerId, Instant>,
-    saved: Ledger,
-    save_at: Option<Instant>,
+    checkpoint: Checkpoint,
 }
 
 impl Agent {
@@ -134,8 +134,7 @@ impl Agent {
             unsure: false,
             next_list: Instant::now(),
             paused: BTreeMap::new(),
-            saved: ledger,
-            save_at: None,
+            checkpoint: Checkpoint::new(ledger),
             settings,
             declarations,
             wakers,
@@ -144,7 +143,7 @@ impl Agent {
 
     /// What others may read of it.
     pub fn snapshots(&self) -> Snapshots {
-        self.snapshots.subscribe()
+        Snapshots::new(self.snapshots.subscribe(), self.declarations.clone())
     }
 
     /// Runs until SIGTERM or SIGINT. Containers stay as they are.
@@ -152,23 +151,38 @@ impl Agent {
     /// # Errors
     /// When the process may not listen to signals.
     pub async fn run(mut self) -> Result<(), String> {
-        let fails = |error: std::io::Error| format!("signals cannot be received: {error}");
-        let mut term = signal(SignalKind::terminate()).map_err(fails)?;
-        let mut int = signal(SignalKind::interrupt()).map_err(fails)?;
-        let mut hup = signal(SignalKind::hangup()).map_err(fails)?;
-        loop {
-            let input = self.next(&mut term, &mut int, &mut hup).await;
-            if matches!(input, Input::Stop) {
-                break;
-            }
-            self.take(input);
+        let mut signals = Signals::listen()?;
+        while self.gather(&mut signals).await {
             self.round();
         }
-        self.farewell(&mut term, &mut int).await;
+        self.farewell(&mut signals).await;
         Ok(())
     }
 
-    async fn next(&mut self, term: &mut Signal, int: &mut Signal, hup: &mut Signal) -> Input {
+    /// Waits for something to happen, and takes with it what has happened already: an outcome and its event
+    /// come together, and one round is enough for both. False when it is time to stop.
+    async fn gather(&mut self, signals: &mut Signals) -> bool {
+        let mut input = self.next(signals).await;
+        for left in (0..BATCH).rev() {
+            let goes_on = match input {
+                Input::Told(Told::Stop) => return false,
+                Input::Timer => false,
+                other => {
+                    self.take(other);
+                    left > 0
+                }
+            };
+            let more = if goes_on { self.next(signals).now_or_never() } else { None };
+            match more {
+                Some(more) => input = more,
+                None => break,
+            }
+        }
+        self.observed.at = self.settings.clock.now();
+        true
+    }
+
+    async fn next(&mut self, signals: &mut Signals) -> Input {
         let timer = self.timer();
         let listing = async {
             match &mut self.listing {
@@ -177,9 +191,7 @@ impl Agent {
             }
         };
         tokio::select! {
-            _ = term.recv() => Input::Stop,
-            _ = int.recv() => Input::Stop,
-            _ = hup.recv() => Input::Reread,
+            told = signals.next() => Input::Told(told),
             Ok(()) = self.declarations.changed() => Input::Declared,
             Some(ended) = self.running.next() => Input::Ended(Box::new(ended)),
             change = self.link.next() => Input::Link(change),
@@ -195,7 +207,7 @@ impl Agent {
         let list = (self.link.is_up() && self.listing.is_none()).then_some(self.next_list);
         let far = Instant::now() + Duration::from_secs(3600);
         let paused = self.paused.values().min().copied();
-        [wake, list, self.save_at, paused].into_iter().flatten().min().unwrap_or(far)
+        [wake, list, self.checkpoint.due(), paused].into_iter().flatten().min().unwrap_or(far)
     }
 
     fn take(&mut self, input: Input) {
@@ -213,11 +225,11 @@ impl Agent {
                 self.linked(change);
             }
             Input::Ended(ended) => self.ended(*ended),
-            Input::Timer | Input::Stop => {}
-            Input::Reread => {
+            Input::Told(Told::Reread) => {
                 tracing::info!("SIGHUP: reading the sources again");
                 self.wakers.iter().for_each(Waker::wake);
             }
+            Input::Timer | Input::Told(Told::Stop) => {}
         }
     }
 
@@ -234,10 +246,6 @@ impl Agent {
                 self.observed.memory_bytes = version.memory_bytes;
                 self.status = EngineStatus::Up(Arc::new(version));
                 self.relist(connected.instances);
-                if !self.observed.in_flight.is_empty() {
-                    // What began before the engine went away may never come to an honest end.
-                    self.next_list = Instant::now() + SECOND_LOOK;
-                }
             }
             Change::Event(id, hint) => {
                 let at = self.observed.at;
@@ -252,6 +260,7 @@ impl Agent {
             Change::Down(trouble, pause) => {
                 self.listing = None;
                 self.touched.clear();
+                self.unsure = true;
                 let message = trouble.message();
                 let known = matches!(&self.status, EngineStatus::Down(known) if **known == *message);
                 if !known && !pause.is_zero() {
@@ -268,8 +277,10 @@ impl Agent {
         let at = self.observed.at;
         observer::relist_others(&mut self.observed, at, instances, touched);
         observer::tidy(&mut self.observed, &self.desired);
+        // A pod that was busy may be the one that the list was wanted for.
+        let again = self.unsure && !self.observed.in_flight.is_empty();
         self.unsure = false;
-        self.next_list = Instant::now() + self.settings.sync;
+        self.next_list = Instant::now() + if again { SECOND_LOOK } else { self.settings.sync };
     }
 
     fn ended(&mut self, ended: Ended) {
@@ -308,11 +319,11 @@ impl Agent {
             });
             admitted.into_iter().for_each(|action| self.begin(action));
             if stops {
-                self.save();
+                self.checkpoint.finish(&self.settings.state, &self.observed.ledger);
             }
             self.journal.waits(self.rounds.waits());
         }
-        self.checkpoint();
+        self.checkpoint.tend(&self.settings.state, &self.observed.ledger);
         let sources = self.declarations.borrow().sources.clone();
         self.snapshots.send_replace(Arc::new(Snapshot {
             at: self.observed.at,
@@ -339,35 +350,8 @@ impl Agent {
         }));
     }
 
-    /// Writes the ledger a second after it changed.
-    fn checkpoint(&mut self) {
-        let changed = !same(&self.saved, &self.observed.ledger);
-        match self.save_at {
-            None if changed => self.save_at = Some(Instant::now() + LEDGER_DELAY),
-            Some(due) if Instant::now() >= due => {
-                self.save_at = None;
-                if changed {
-                    self.save();
-                }
-            }
-            None | Some(_) => {}
-        }
-    }
-
-    fn save(&mut self) {
-        match self.settings.state.write_ledger(&self.observed.ledger) {
-            Ok(()) => self.saved = self.observed.ledger.clone(),
-            Err(error) => {
-                tracing::error!(
-                    "the ledger cannot be written ({error}): free space in --state-dir; trying again"
-                );
-                self.save_at = Some(Instant::now() + LEDGER_DELAY * 30);
-            }
-        }
-    }
-
     /// Lets what is under way come to its end, for a while, and remembers what it led to.
-    async fn farewell(&mut self, term: &mut Signal, int: &mut Signal) {
+    async fn farewell(&mut self, signals: &mut Signals) {
         let until = Instant::now() + FAREWELL;
         if !self.running.is_empty() {
             tracing::info!(actions = self.running.len(), "stopping: waiting for what is under way");
@@ -379,18 +363,10 @@ impl Agent {
                     self.ended(ended);
                 }
                 () = tokio::time::sleep_until(until) => break,
-                _ = term.recv() => break,
-                _ = int.recv() => break,
+                Told::Stop = signals.next() => break,
             }
         }
-        if !same(&self.saved, &self.observed.ledger) {
-            self.save();
-        }
+        self.checkpoint.finish(&self.settings.state, &self.observed.ledger);
         tracing::info!("stopped; containers keep running");
     }
-}
-
-/// By identity first: most rounds change nothing in it.
-fn same(old: &Ledger, new: &Ledger) -> bool {
-    old.pods.ptr_eq(&new.pods) && old.pulls.ptr_eq(&new.pulls) || old == new
 }

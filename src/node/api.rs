@@ -96,7 +96,7 @@ async fn connection(stream: UnixStream, snapshots: Snapshots, clock: Clock) {
         .is_ok_and(|peer| peer.uid() == 0 || peer.uid() == rustix::process::geteuid().as_raw());
     let answer = service_fn(move |request: Request<Incoming>| {
         let answer = if allowed {
-            answer(&request, &snapshots.borrow().clone(), clock)
+            answer(&request, &snapshots.now(), clock)
         } else {
             status(StatusCode::FORBIDDEN, "Forbidden", "only root and the agent's own user are served")
         };

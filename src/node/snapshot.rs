@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::docker::EngineVersion;
 use crate::model::Time;
-use crate::node::store::SourceReport;
+use crate::node::store::{Declarations, SourceReport};
 use crate::plan::{Desired, Observed, SourceKind};
 
 #[derive(Clone, Debug)]
@@ -28,4 +28,21 @@ pub enum EngineStatus {
     Down(Arc<str>),
 }
 
-pub type Snapshots = watch::Receiver<Arc<Snapshot>>;
+/// Where to read what is known now.
+#[derive(Clone)]
+pub struct Snapshots {
+    rounds: watch::Receiver<Arc<Snapshot>>,
+    declarations: watch::Receiver<Declarations>,
+}
+
+impl Snapshots {
+    pub fn new(rounds: watch::Receiver<Arc<Snapshot>>, declarations: watch::Receiver<Declarations>) -> Self {
+        Self { rounds, declarations }
+    }
+
+    /// The last round, and how the sources are doing at this moment: they are read without a round, too.
+    pub fn now(&self) -> Snapshot {
+        let round = Arc::clone(&self.rounds.borrow());
+        Snapshot { sources: self.declarations.borrow().sources.clone(), ..Snapshot::clone(&round) }
+    }
+}

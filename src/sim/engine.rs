@@ -54,8 +54,7 @@ pub struct Seen {
 impl Engine {
     /// An engine with nothing on it.
     pub fn new(at: Time) -> Self {
-        let mut machine = Machine::default();
-        machine.at = at;
+        let machine = Machine { at, ..Machine::default() };
         let programs: Programs = Rc::new(|_, _, _| Program::FOREVER);
         Self {
             inside: RefCell::new(Inside {

@@ -1,7 +1,7 @@
 //! The laws of the planner, each tried on many simulated nodes.
 //!
-//! `PROPTEST_CASES` says on how many (256 without it, 20 000 in CI). A case is a [`Tale`]: bytes that say
-//! what happens.
+//! `PROPTEST_CASES` says on how many: 256 without it, 20 000 in CI, where `--profile laws` makes them quick.
+//! A case is a [`Tale`]: bytes that say what happens.
 
 mod oracle;
 mod play;
@@ -16,6 +16,12 @@ use podkeeper::plan::{Call, Cause, Fingerprint, Image, Observed, Rounds};
 use podkeeper::sim::{Event, World};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence};
+
+/// The laws without faults need fewer tales: one is of a handful of edits.
+fn config_of_quiet_laws() -> Config {
+    let config = config();
+    Config { cases: (config.cases / 8).max(32), ..config }
+}
 
 fn config() -> Config {
     let failure_persistence = Some(Box::new(FileFailurePersistence::WithSource("regressions")) as _);

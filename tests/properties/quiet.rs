@@ -44,7 +44,7 @@ fn kinds<'a>(actions: impl Iterator<Item = &'a Action>) -> BTreeSet<String> {
 }
 
 proptest! {
-    #![proptest_config(crate::config())]
+    #![proptest_config(crate::config_of_quiet_laws())]
 
     #[test]
     fn without_events_the_end_is_the_same(pods in pods(), killed in any::<[u8; 4]>()) {

@@ -154,6 +154,9 @@ impl Scanner {
 
     /// YAML is fifty times dearer than planning, so the same bytes are never parsed again.
     fn parse(&self, name: &Arc<str>, bytes: &[u8]) -> Seen {
+        if is_blank(bytes) {
+            return Seen::Blank;
+        }
         let digest = digest(bytes);
         if self.manifests.digest(name) == Some(digest) {
             return Seen::Same;
@@ -181,6 +184,15 @@ impl Scanner {
 /// The endings that count; never dot files (`..data`, `.web.yaml.swp`) or editors' copies (`web.yaml~`).
 fn is_manifest(name: &str) -> bool {
     !name.starts_with('.') && [".yaml", ".yml", ".json"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// Nothing but space, comments and the marks between documents.
+fn is_blank(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    bytes
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .all(|line| matches!(line, b"" | b"---" | b"..." | [b'#', ..]))
 }
 
 /// Reads a whole file, unless it changed meanwhile (`None`). Never blocks: a pipe that took the file's place

@@ -34,6 +34,9 @@ pub enum Seen {
     Same,
     /// Its content changed. The digest tells whether the last one was the same after all.
     Read { digest: u128, reading: Reading },
+    /// It holds nothing but space and comments. A writer leaves that who has just begun, or who failed, so it
+    /// takes no pod away; `items: []` does.
+    Blank,
     /// It cannot be read: what was read of it stays.
     Unreadable(String),
 }
@@ -173,6 +176,11 @@ impl Manifests {
                 (Seen::Read { digest, reading }, previous) => {
                     Arc::new(reread(&self.node, digest, reading, previous))
                 }
+                (Seen::Blank, Some(previous)) if !previous.pods.is_empty() => {
+                    let why = "it is empty, so its pods are kept: delete the file to remove them";
+                    Arc::new(unreadable(&name, why.to_owned(), Some(previous)))
+                }
+                (Seen::Blank, _) => Arc::default(),
                 (Seen::Unreadable(error), previous) => Arc::new(unreadable(&name, error, previous)),
             };
             now.insert(name, file);
@@ -235,8 +243,6 @@ fn reread(node: &Node, digest: u128, reading: Reading, previous: Option<&Arc<Fil
     let before = previous.map_or(&[][..], |file| &file.pods);
     let last_good = |key: &PodKey| before.iter().find(|pod| pod.key == *key).cloned();
     let has_errors = reading.diagnoses.iter().any(|d| d.severity == Severity::Error);
-    // An empty file is what a writer leaves that has just begun, or that failed.
-    let nothing = reading.pods.is_empty() && !before.is_empty() && reading.diagnoses.is_empty();
     let mut unknown = has_errors && reading.pods.iter().all(|read| read.pod.is_some());
     let mut pods: Vec<Arc<Declared>> = Vec::new();
     for ReadPod { key, pod, places } in reading.pods {
@@ -252,7 +258,7 @@ fn reread(node: &Node, digest: u128, reading: Reading, previous: Option<&Arc<Fil
         unknown |= good.is_none();
         pods.extend(good);
     }
-    if unknown || nothing {
+    if unknown {
         let missing = before.iter().filter(|old| !pods.iter().any(|pod| pod.key == old.key));
         pods.extend(missing.cloned().collect::<Vec<_>>());
     }

@@ -197,6 +197,19 @@ fn an_edit_that_hides_its_time_is_seen_and_a_touch_is_not_parsed() {
 }
 
 #[test]
+fn an_emptied_file_keeps_its_pods_and_an_empty_list_does_not() {
+    let mut f = Folder::new();
+    f.write("web.yaml", &["web"]);
+    assert_eq!(f.pods_after(1000), "known web");
+    for blank in ["", "\u{feff}\n", "# nothing\r\n---\n"] {
+        fs::write(f.path("web.yaml"), blank).unwrap();
+        assert_eq!(f.pods_after(1000), "known web", "{blank:?}");
+    }
+    fs::write(f.path("web.yaml"), "apiVersion: v1\nkind: List\nitems: []\n").unwrap();
+    assert_eq!(f.pods_after(1000), "known");
+}
+
+#[test]
 fn names_cannot_paint_on_a_terminal() {
     assert_eq!(printable(Path::new("/etc/a\x1b[2J\nb.yaml")), "/etc/a\\u{1b}[2J\\nb.yaml");
 }

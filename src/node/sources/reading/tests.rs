@@ -96,10 +96,20 @@ fn a_name_that_is_new_and_bad_may_be_a_renamed_pod() {
 #[test]
 fn an_emptied_file_keeps_its_pods_and_a_deleted_one_does_not() {
     let mut m = manifests();
+    let blank = || ("f".into(), Seen::Blank);
+    assert_eq!(look(&mut m, vec![blank()]), ('k', String::new()), "a file of comments is nobody's pod");
     look(&mut m, vec![read("f", &["a"]), read("g", &["b"])]);
-    assert_eq!(look(&mut m, vec![read("f", &[]), same("g")]), ('k', "a@f b@g".into()));
+    let now = m.fold(Look::Files(vec![blank(), same("g")]));
+    assert_eq!((said(&now), now.diagnoses.len()), (('k', "a@f b@g".into()), 1));
+    assert_eq!(look(&mut m, vec![same("f"), same("g")]), ('k', "a@f b@g".into()));
     assert_eq!(look(&mut m, vec![same("g")]), ('k', "b@g".into()));
-    assert_eq!(look(&mut m, vec![]), ('k', String::new()), "an empty directory is an explicit nothing");
+    assert_eq!(
+        look(&mut m, vec![read("g", &[])]),
+        ('k', String::new()),
+        "an empty list is an explicit nothing"
+    );
+    look(&mut m, vec![read("g", &["b"])]);
+    assert_eq!(look(&mut m, vec![]), ('k', String::new()), "and so is an empty directory");
 }
 
 #[test]
