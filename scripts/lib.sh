@@ -206,19 +206,31 @@ ensure_own_bridge() {
 
 # --- the image ----------------------------------------------------------------------------------------
 
+# A static busybox: what the demo image is made of, and the images of the tests.
+ensure_busybox() {
+    kept=$project/target/busybox
+    for busybox in "${PODKEEPER_BUSYBOX:-/bin/busybox}" "$kept/bin/busybox" "$kept/usr/bin/busybox"; do
+        if [ -x "$busybox" ] && ! ldd "$busybox" >/dev/null 2>&1; then
+            export PODKEEPER_BUSYBOX="$busybox"
+            return
+        fi
+    done
+    # Unpacked, not installed: the package would push out another busybox.
+    refresh_lists busybox-static
+    say "fetching busybox-static into $kept"
+    mkdir -p "$kept"
+    (cd "$kept" && apt-get -qq -o APT::Sandbox::User=root download busybox-static >&2 &&
+        dpkg-deb -x busybox-static_*.deb . && rm busybox-static_*.deb) ||
+        die "busybox-static cannot be downloaded: see the lines above"
+    busybox=$(find "$kept" -path '*/bin/busybox' | head -n 1)
+    export PODKEEPER_BUSYBOX="$busybox"
+}
+
 # Makes podkeeper/demo:1 and :2 from a static busybox. No registry is asked.
 ensure_demo_image() {
     docker image inspect podkeeper/demo:1 podkeeper/demo:2 >/dev/null 2>&1 && return
+    ensure_busybox
     work=$(mktemp -d)
-    busybox=/bin/busybox
-    if [ ! -x $busybox ] || ldd $busybox >/dev/null 2>&1; then
-        # Unpacked, not installed: the package would push out another busybox.
-        refresh_lists busybox-static
-        say "fetching busybox-static"
-        (cd "$work" && apt-get -qq -o APT::Sandbox::User=root download busybox-static >&2 && dpkg-deb -x busybox-static_*.deb .) ||
-            die "busybox-static cannot be downloaded: see the lines above"
-        busybox=$(find "$work" -path '*/bin/busybox' | head -n 1)
-    fi
     for version in 1 2; do
         say "making the image podkeeper/demo:$version from busybox"
         root=$work/root$version

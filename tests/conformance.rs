@@ -306,12 +306,17 @@ mod real {
         all(&engine, &format!("podkeeper-conformance-{}", std::process::id())).await;
     }
 
+    /// A static busybox: `scripts/test` names one where the machine has none.
+    fn busybox() -> std::ffi::OsString {
+        std::env::var_os("PODKEEPER_BUSYBOX").unwrap_or_else(|| "/bin/busybox".into())
+    }
+
     /// Makes [`IMAGE`]: busybox and two names for it, without any registry.
     fn import_busybox() {
         let folder = tempfile::tempdir().expect("a folder for the image");
         let bin = folder.path().join("bin");
         std::fs::create_dir(&bin).expect("a folder for busybox");
-        std::fs::copy("/bin/busybox", bin.join("busybox"))
+        std::fs::copy(busybox(), bin.join("busybox"))
             .expect("this test needs a static /bin/busybox: install busybox-static");
         for name in ["sh", "sleep"] {
             std::os::unix::fs::symlink("busybox", bin.join(name)).expect("a name for busybox");

@@ -1,6 +1,7 @@
 //! The agent under test: started on a directory of its own, measured from `/proc`.
 
 use std::fs;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -111,16 +112,19 @@ pub fn cpu(pid: u32) -> u64 {
     tasks.flatten().filter_map(|task| of(task.path())).sum::<u64>()
 }
 
-/// CPU time of every process of that name, in nanoseconds.
-pub fn cpu_of(name: &str) -> u64 {
+/// CPU time of the engine behind a socket, and of the containerd that it has started, in nanoseconds.
+pub fn cpu_of_engine(socket: &str) -> u64 {
+    let Ok(stream) = UnixStream::connect(socket) else { return 0 };
+    let Ok(peer) = rustix::net::sockopt::socket_peercred(&stream) else { return 0 };
+    let engine = peer.pid.as_raw_nonzero().get().unsigned_abs();
     let Ok(processes) = fs::read_dir("/proc") else { return 0 };
     let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let named =
-        |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name);
-    pids.filter(named).map(cpu).sum()
+    let is_child = |pid: &u32| memory(*pid, "PPid") == u64::from(engine);
+    let children: u64 = pids.filter(is_child).map(cpu).sum();
+    cpu(engine) + children
 }
 
-/// A line of `/proc/<pid>/status` in kB.
+/// A line of `/proc/<pid>/status`: kB, or a number.
 pub fn memory(pid: u32, line: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let value = status.lines().find_map(|l| l.strip_prefix(line)?.strip_prefix(':'));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::agent::{Agent, NODE, Place, cpu, cpu_of, memory};
+use crate::agent::{Agent, NODE, Place, cpu, cpu_of_engine, memory};
 use crate::engine::{self, Made};
 use crate::events::{Events, now};
 use crate::http::Client;
@@ -263,7 +263,7 @@ pub fn idle(bench: &Bench) -> Result<Vec<Row>, String> {
     bench.up(&place, 0..PODS)?;
     sleep(Duration::from_secs(12));
     let (resident, peak) = (memory(agent.pid(), "VmRSS"), memory(agent.pid(), "VmHWM"));
-    let engine = || cpu_of("dockerd") + cpu_of("containerd");
+    let engine = || cpu_of_engine(&bench.socket);
     let percent = |nanos: u64| nanos as f64 / WINDOW.as_nanos() as f64 * 100.0;
     let (mut own, mut with, mut without) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..PAIRS {
