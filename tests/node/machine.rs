@@ -238,12 +238,27 @@ fn need_docker() {
         if !there.status.success() {
             import();
         }
+        sweep();
     });
 }
 
 /// A static one: `scripts/test` names one where the machine has none.
 fn busybox() -> std::ffi::OsString {
     std::env::var_os("PODKEEPER_BUSYBOX").unwrap_or_else(|| "/bin/busybox".into())
+}
+
+/// Removes what a test left behind whose process was killed: the process id is the end of its node's name.
+fn sweep() {
+    let format = "{{.ID}} {{.Label \"io.podkeeper.node\"}}";
+    for line in docker(&["ps", "-a", "--filter", "label=io.podkeeper.node", "--format", format]).lines() {
+        let Some((container, node)) = line.split_once(' ') else { continue };
+        let Some((_, pid)) = node.strip_prefix("test-").and_then(|rest| rest.rsplit_once('-')) else {
+            continue;
+        };
+        if pid.parse::<u32>().is_ok() && !std::path::Path::new("/proc").join(pid).exists() {
+            remove(container);
+        }
+    }
 }
 
 fn import() {
