@@ -127,6 +127,7 @@ fn settled(declared: &[Arc<Declared>]) -> Observed {
                 fingerprint: fingerprint.clone(),
                 grace: Some(30),
                 state: State::Running { started_at: Some(at) },
+                created_at: Some(at),
                 ip: (part == 0).then_some(IpAddr::V4(Ipv4Addr::new(172, 17, (i >> 8) as u8, i as u8))),
                 network_mode: network.into(),
                 config: None,

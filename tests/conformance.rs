@@ -185,7 +185,7 @@ async fn joining<D: Docker>(bench: &Bench<'_, D>) {
     bench.docker.start(&app).await.expect("what joins it starts");
     let named = ContainerConfig { hostname: Some("web".into()), ..bench.joined(&sandbox) };
     expect!(bench.docker.create(&named).await, Err(DockerError::Refused { status: 400, .. }));
-    let published = ContainerConfig { ports: vec![port(18_080)], ..bench.joined(&sandbox) };
+    let published = ContainerConfig { ports: vec![port(free_port())], ..bench.joined(&sandbox) };
     expect!(bench.docker.create(&published).await, Err(DockerError::Refused { status: 400, .. }));
 
     // The owner of a network ends, and even goes: what joined it runs on.
@@ -228,12 +228,13 @@ async fn limits<D: Docker>(bench: &Bench<'_, D>) {
 }
 
 async fn ports<D: Docker>(bench: &Bench<'_, D>) {
-    let first = bench.running(&ContainerConfig { ports: vec![port(18_080)], ..bench.config() }).await;
+    let free = free_port();
+    let first = bench.running(&ContainerConfig { ports: vec![port(free)], ..bench.config() }).await;
     // A port is taken at start and not at create; the one that lost stays created.
-    let second = bench.create(&ContainerConfig { ports: vec![port(18_080)], ..bench.config() }).await;
+    let second = bench.create(&ContainerConfig { ports: vec![port(free)], ..bench.config() }).await;
     expect!(bench.docker.start(&second).await, Err(DockerError::PortTaken { .. }));
     expect!(bench.state(&second).await, State::Created);
-    let udp = PortBinding { protocol: Protocol::Udp, ..port(18_080) };
+    let udp = PortBinding { protocol: Protocol::Udp, ..port(free) };
     bench.running(&ContainerConfig { ports: vec![udp], ..bench.config() }).await;
     bench.docker.stop(&first, Some(0)).await.expect("the first can be stopped");
     expect!(bench.docker.start(&second).await, Ok(()));
@@ -271,6 +272,12 @@ async fn looking<D: Docker>(bench: &Bench<'_, D>) {
     let listed = bench.docker.list(NODE).await.expect("the engine lists its containers");
     assert!(listed.iter().all(|instance| instance.id != foreign));
     bench.docker.remove(&foreign).await.expect("the test removes what it made");
+}
+
+/// A port of this machine that nothing listens on at the moment.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("there is a free port");
+    listener.local_addr().expect("it is bound").port()
 }
 
 fn port(host_port: u16) -> PortBinding {

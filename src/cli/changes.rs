@@ -126,7 +126,7 @@ fn verb(action: &Action) -> Option<&'static str> {
         (Cause::NotStarted, _) => Some("start"),
         (Cause::Finished { .. }, _) => Some("finish"),
         (Cause::Superseded { .. } | Cause::StateUnknown { .. }, _) => Some("clean up"),
-        (Cause::Removed { .. }, _) => Some("remove"),
+        (Cause::Removed { .. } | Cause::NotInManifest, _) => Some("remove"),
         (Cause::Missing { .. }, _) => Some("create"),
         (Cause::NeededBy { .. } | Cause::Unknown { .. }, _) => None,
     }

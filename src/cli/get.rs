@@ -10,6 +10,7 @@ use crate::cli::escape::safe;
 use crate::cli::failure::Failure;
 use crate::cli::live::block_on;
 use crate::cli::output::{Format, print};
+use crate::cli::yaml;
 use crate::model::Time;
 use crate::node::api::{client, default_socket};
 use crate::node::clock;
@@ -55,6 +56,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         }
         match args.output {
             Format::Json => print(format_args!("{pods:#}\n")),
+            Format::Yaml => print(yaml::text(&pods)),
             Format::Text => {
                 let sources = ask(&args, "/sources").await?;
                 let engine = engine_trouble(&args).await?;
@@ -128,14 +130,21 @@ fn row(pod: &Value, now: Time) -> [String; 7] {
     let status = &pod["status"];
     let containers = status["containerStatuses"].as_array().map_or(&[][..], Vec::as_slice);
     let init = status["initContainerStatuses"].as_array().map_or(&[][..], Vec::as_slice);
-    let ready = containers.iter().filter(|container| container["ready"] == true).count();
+    // As kubectl counts: sidecars too, and no init container that ends.
+    let sidecar = |name: &Value| {
+        let declared = pod["spec"]["initContainers"].as_array().into_iter().flatten();
+        declared.clone().any(|container| container["name"] == *name && container["restartPolicy"] == "Always")
+    };
+    let counted: Vec<&Value> =
+        containers.iter().chain(init.iter().filter(|container| sidecar(&container["name"]))).collect();
+    let ready = counted.iter().filter(|container| container["ready"] == true).count();
     let restarts: u64 =
         init.iter().chain(containers).filter_map(|container| container["restartCount"].as_u64()).sum();
     let started = status["startTime"].as_str().and_then(Time::parse);
     [
         safe(&word(&pod["metadata"]["namespace"])),
         safe(&word(&pod["metadata"]["name"])),
-        format!("{ready}/{}", containers.len()),
+        format!("{ready}/{}", counted.len()),
         safe(status["reason"].as_str().unwrap_or(&word(&status["phase"]))),
         restarts.to_string(),
         started.map_or_else(|| "-".to_owned(), |started| age(now.since(started).as_secs())),

@@ -59,6 +59,21 @@ pub async fn inspect_all(engine: &impl Look, observed: &mut Observed) -> Result<
     Ok(())
 }
 
+/// Looks for every image that the declared pods need: what a rehearsal does not know to be there, it pulls.
+pub async fn images(engine: &impl Look, desired: &Desired, observed: &mut Observed) -> Result<(), Failure> {
+    let of_pods = desired.pods().values().flat_map(|declared| {
+        declared.containers().map(|(container, _)| (declared.key.clone(), container.image.clone()))
+    });
+    let of_sandboxes =
+        desired.pods().keys().take(1).map(|key| (key.clone(), desired.node.sandbox_image.to_string()));
+    for (pod, image) in of_pods.chain(of_sandboxes).collect::<Vec<_>>() {
+        if !observed.images.contains_key(image.as_str()) {
+            carry_out(engine, observed, &question(&pod, Call::InspectImage { image })).await?;
+        }
+    }
+    Ok(())
+}
+
 fn question(pod: &crate::model::PodKey, call: Call) -> Action {
     Action { pod: pod.clone(), container: None, call, cause: Cause::Unknown { fact: "state" }, seen: None }
 }

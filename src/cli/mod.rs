@@ -16,6 +16,7 @@ mod live;
 mod look;
 mod man;
 mod manifests;
+mod not_yet;
 mod observe;
 mod output;
 mod plan;
@@ -25,6 +26,7 @@ mod snapshot;
 mod target;
 mod validate;
 mod work;
+mod yaml;
 
 use std::process::ExitCode;
 
@@ -35,7 +37,6 @@ use clap::{CommandFactory, Parser, Subcommand};
 #[command(
     name = "podkeeper",
     version,
-    disable_help_subcommand = true,
     max_term_width = 100,
     after_help = "Start with:  podkeeper plan examples/\n\
                   Then:        podkeeper run --config examples/"

@@ -10,6 +10,7 @@ use crate::cli::failure::Failure;
 pub enum Format {
     Text,
     Json,
+    Yaml,
 }
 
 /// Writes a whole result to standard output. A reader that has gone is not an error of ours.

@@ -5,7 +5,6 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use crate::cli::changes::Changes;
 use crate::cli::declare::declare;
@@ -14,10 +13,10 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{self, Format, Paint};
 use crate::cli::snapshot::Snapshot;
 use crate::cli::target::Target;
-use crate::cli::{json, live, look, render};
+use crate::cli::{json, live, look, render, yaml};
 use crate::docker::Look;
 use crate::node::state;
-use crate::plan::{BUILTIN_SANDBOX_IMAGE, Desired, Fingerprint, Node, Observed};
+use crate::plan::{BUILTIN_SANDBOX_IMAGE, Desired, Node, Observed};
 use crate::sim::rehearse;
 
 /// Print what would be done, in order, each step with its cause; touch nothing
@@ -67,7 +66,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
                 let (engine, version) = live::connect(&args.target).await?;
                 let mut observed = live::list(&engine, &args.target, &version).await?;
                 let known = state::known_key(&args.target.state_dir()).is_some();
-                complete(&engine, &desired, &mut observed, known).await?;
+                complete(&engine, &desired, &mut observed).await?;
                 if !known && !observed.pods.is_empty() {
                     note_no_key(&args.target);
                 }
@@ -77,11 +76,14 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         }
     };
     let changes = Changes::new(&desired, &observed, rehearse(&desired, &observed));
+    let known = |id: &_| observed.pods.values().any(|pod| pod.instances.iter().any(|i| i.id == *id));
     match args.output {
         Format::Text => output::print(render::text(&changes, observed.at, Paint::for_stdout()))?,
-        Format::Json => {
-            let known = |id: &_| observed.pods.values().any(|pod| pod.instances.iter().any(|i| i.id == *id));
-            output::print(json::text(&changes, &desired.node.name, observed.at, known))?;
+        Format::Json => output::print(json::text(&changes, &desired.node.name, observed.at, known))?,
+        Format::Yaml => {
+            let json = json::text(&changes, &desired.node.name, observed.at, known);
+            let value = serde_json::from_str(&json).map_err(|error| Failure::error(error.to_string()))?;
+            output::print(yaml::text(&value))?;
         }
     }
     let something = args.detailed_exitcode && changes.actions() > 0;
@@ -89,24 +91,19 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
 }
 
 /// All that a dry run does to an engine: it holds no more than a [`Look`].
-///
-/// Without the key that made them, digests say nothing. A label of a version that is not known makes the
-/// planner compare field by field, with what the engine's inspect says.
-async fn complete(
-    engine: &impl Look,
-    desired: &Desired,
-    observed: &mut Observed,
-    key_is_known: bool,
-) -> Result<(), Failure> {
-    if !key_is_known {
-        look::inspect_all(engine, observed).await?;
-        forget_digests(observed);
-    }
+async fn complete(engine: &impl Look, desired: &Desired, observed: &mut Observed) -> Result<(), Failure> {
+    look::images(engine, desired, observed).await?;
     look::answer(engine, desired, observed).await
 }
 
 fn offline(args: &Args, snapshot: Snapshot) -> Result<(Desired, Observed), Failure> {
-    let name = args.target.given_node_name().map_or(snapshot.node, str::to_owned);
+    let name = args.target.given_node_name().map_or_else(|| snapshot.node.clone(), str::to_owned);
+    if name != snapshot.node {
+        return Err(Failure::error(format!(
+            "the snapshot is of node {}, and --node-name says {name}: leave --node-name out",
+            snapshot.node
+        )));
+    }
     let node = node(name, args);
     let desired = declare(&node, &args.paths)?;
     if state::known_key(&args.target.state_dir()).is_none() && !snapshot.observed.pods.is_empty() {
@@ -131,15 +128,4 @@ fn note_no_key(target: &Target) {
          its --state-dir)",
         Safe(&target.state_dir().display().to_string())
     );
-}
-
-fn forget_digests(observed: &mut Observed) {
-    let pods = observed.pods.iter().map(|(key, pod)| {
-        let mut pod = (**pod).clone();
-        for instance in &mut pod.instances {
-            Arc::make_mut(instance).fingerprint = Fingerprint("0".into());
-        }
-        (key.clone(), Arc::new(pod))
-    });
-    observed.pods = pods.collect();
 }

@@ -186,6 +186,7 @@ fn cause(action: &Action) -> String {
         | Cause::Ended { .. }
         | Cause::NotStarted
         | Cause::Removed { .. }
+        | Cause::NotInManifest
         | Cause::SandboxLost { .. }
         | Cause::Finished { .. }
         | Cause::Superseded { .. }

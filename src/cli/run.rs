@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::cli::failure::Failure;
 use crate::cli::live::block_on;
+use crate::cli::not_yet::NotYet;
 use crate::cli::target::Target;
 use crate::node::agent::{self, Agent};
 use crate::node::api;
@@ -61,6 +62,9 @@ pub struct Args {
     /// Believe a source at once that takes back most or all of its pods
     #[arg(long, env = "PODKEEPER_ALLOW_MASS_DELETE", hide_env_values = true)]
     allow_mass_delete: bool,
+
+    #[command(flatten)]
+    not_yet: NotYet,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -79,6 +83,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
+    args.not_yet.refuse()?;
     log_to_stderr(args.log_format);
     let clock = Clock::start();
     let endpoint = Endpoint::parse(&args.target.engine()).map_err(Failure::Usage)?;

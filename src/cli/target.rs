@@ -11,13 +11,22 @@ pub struct Target {
     engine: Option<String>,
 
     /// Name of this node: pods on the engine belong to it [default: host name]
-    #[arg(long, env = "PODKEEPER_NODE_NAME", hide_env_values = true, value_name = "NAME")]
+    #[arg(long, env = "PODKEEPER_NODE_NAME", hide_env_values = true, value_name = "NAME", value_parser = name)]
     node_name: Option<String>,
 
     /// Where the agent keeps its state [default: /var/lib/podkeeper, for an ordinary user
     /// $XDG_STATE_HOME/podkeeper]
     #[arg(long, env = "PODKEEPER_STATE_DIR", hide_env_values = true, value_name = "DIR")]
     state_dir: Option<PathBuf>,
+}
+
+/// A node's name becomes the value of a label, and part of names: letters, digits, `-`, `_` and `.`.
+fn name(text: &str) -> Result<String, String> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !text.is_empty() && text.chars().all(allowed) {
+        return Ok(text.to_owned());
+    }
+    Err("a node's name is made of letters, digits, '-', '_' and '.'".to_owned())
 }
 
 /// Where the engine listens when nobody says otherwise.

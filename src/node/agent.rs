@@ -7,7 +7,7 @@
 //! Nothing is planned while the engine is gone, has not been listed, or has to be listed again because
 //! nobody can say what a call did. A list never overwrites what was learnt while it was under way.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::docker::{DockerError, Look};
 use crate::executor::{self, Outcome};
-use crate::model::{ContainerId, PodKey};
+use crate::model::PodKey;
 use crate::node::bollard::Engine;
 use crate::node::clock::Clock;
 use crate::node::snapshot::{EngineStatus, Snapshot, Snapshots};
@@ -44,9 +44,6 @@ use signals::{Signals, Told};
 
 /// How long actions that are under way may take to end after SIGTERM.
 const FAREWELL: Duration = Duration::from_secs(8);
-/// An inspect that failed is asked again after this time: one container that the engine cannot tell of must
-/// not keep the agent busy, nor the others waiting (kubernetes#94829).
-const LOOK_PAUSE: Duration = Duration::from_secs(2);
 /// A moment that has passed and led to nothing must not make the loop spin.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(20);
 /// How much that has happened already is taken into one round.
@@ -102,8 +99,6 @@ pub struct Agent {
     /// Nobody knows what a call did, or a container is unknown: list before the next plan.
     unsure: bool,
     next_list: Instant,
-    /// Containers that could not be inspected, and until when they are left alone.
-    paused: BTreeMap<ContainerId, Instant>,
     checkpoint: Checkpoint,
 }
 
@@ -133,7 +128,6 @@ impl Agent {
             touched: BTreeSet::new(),
             unsure: false,
             next_list: Instant::now(),
-            paused: BTreeMap::new(),
             checkpoint: Checkpoint::new(ledger),
             settings,
             declarations,
@@ -206,8 +200,7 @@ impl Agent {
         let wake = wake.map(|wake| Instant::now() + self.settings.clock.until(wake).max(SHORTEST_SLEEP));
         let list = (self.link.is_up() && self.listing.is_none()).then_some(self.next_list);
         let far = Instant::now() + Duration::from_secs(3600);
-        let paused = self.paused.values().min().copied();
-        [wake, list, self.checkpoint.due(), paused].into_iter().flatten().min().unwrap_or(far)
+        [wake, list, self.checkpoint.due()].into_iter().flatten().min().unwrap_or(far)
     }
 
     fn take(&mut self, input: Input) {
@@ -290,9 +283,7 @@ impl Agent {
         self.journal.action(at, &action, took, &outcome);
         self.touched.insert(action.pod.clone());
         let unsure = observer::fold(&mut self.observed, at, &action, &outcome);
-        if let (true, Call::InspectContainer { id }) = (unsure, &action.call) {
-            self.paused.insert(id.clone(), Instant::now() + LOOK_PAUSE);
-        } else if unsure {
+        if unsure {
             self.listing = None;
             self.unsure = true;
             // What the list says of this pod is what is asked for.
@@ -302,15 +293,11 @@ impl Agent {
 
     /// Plans, begins what may begin, and tells what is known.
     fn round(&mut self) {
-        self.paused.retain(|_, until| *until > Instant::now());
         if self.link.is_up() && self.listing.is_none() && (self.unsure || Instant::now() >= self.next_list) {
             self.list();
         }
         if self.link.is_up() && !self.unsure {
-            let mut plan = self.rounds.plan(&self.desired, &self.observed);
-            plan.retain(|action| {
-                !(action.call.is_look() && action.call.id().is_some_and(|id| self.paused.contains_key(id)))
-            });
+            let plan = self.rounds.plan(&self.desired, &self.observed);
             let admitted = self.lanes.admit(plan);
             // That a container of a pod that goes on was stopped, and has not finished, must outlive a crash:
             // see `Memo::stopped`.

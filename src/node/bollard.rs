@@ -152,13 +152,14 @@ impl Engine {
 
     /// A whole JSON answer, decoded into the fields that we use.
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, DockerError> {
+        decoded(path, &self.body(path).await?)
+    }
+
+    /// The bytes of a whole answer.
+    async fn body(&self, path: &str) -> Result<Bytes, DockerError> {
         let work = async {
             let response = self.answer(path).await?;
-            let body = endpoint::whole(response).await.map_err(|error| refusal::uncertain(&error))?;
-            // An empty or cut body is not an empty list.
-            serde_json::from_slice(&body).map_err(|error| DockerError::Uncertain {
-                message: format!("the engine's answer to {path} cannot be read: {error}"),
-            })
+            endpoint::whole(response).await.map_err(|error| refusal::uncertain(&error))
         };
         within(CALL, work).await
     }
@@ -215,7 +216,8 @@ impl Look for Engine {
     async fn list(&self, node: &str) -> Result<Vec<Instance>, DockerError> {
         let filter = serde_json::json!({ "label": [format!("{}={node}", labels::NODE)] }).to_string();
         let path = format!("/containers/json?all=1&filters={}", escaped(&filter));
-        let listed: Vec<wire::Listed> = self.get(&path).await?;
+        let body = self.body(&path).await?;
+        let listed: Vec<wire::Listed> = decoded(&path, &body)?;
         Ok(listed.into_iter().filter_map(|container| container.instance(node)).collect())
     }
 
@@ -290,6 +292,13 @@ impl Docker for Engine {
         let body = ::bollard::body_full(archive.into());
         drain(self.bollard.import_image(ImportImageOptions::default(), body, None), CALL).await
     }
+}
+
+/// An empty or cut body is not an empty list.
+fn decoded<'a, T: Deserialize<'a>>(path: &str, body: &'a [u8]) -> Result<T, DockerError> {
+    serde_json::from_slice(body).map_err(|error| DockerError::Uncertain {
+        message: format!("the engine's answer to {path} cannot be read: {error}"),
+    })
 }
 
 /// Reads a stream of progress to its end: only there is it known that all went well.

@@ -3,10 +3,10 @@
 //! With it a node works without any registry. It holds one file, `/pause`; the same binary makes the same bytes,
 //! and so the same image id, every time.
 
-mod sha256;
 mod tar;
 
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 /// Its name on the engine. The tag changes whenever the program does.
 pub const NAME: &str = "podkeeper/pause:1";
@@ -28,7 +28,7 @@ pub fn archive(name: &str) -> Vec<u8> {
     let mut layer = Vec::new();
     tar::file(&mut layer, "pause", 0o755, PROGRAM);
     tar::end(&mut layer);
-    let layer_digest = sha256::hex(&layer);
+    let layer_digest = sha256(&layer);
 
     let config = json!({
         "architecture": ARCHITECTURE,
@@ -39,7 +39,7 @@ pub fn archive(name: &str) -> Vec<u8> {
         "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{layer_digest}")] },
     })
     .to_string();
-    let config_name = format!("{}.json", sha256::hex(config.as_bytes()));
+    let config_name = format!("{}.json", sha256(config.as_bytes()));
     let layer_name = format!("{layer_digest}/layer.tar");
     let manifest = json!([{ "Config": config_name, "RepoTags": [name], "Layers": [layer_name] }]).to_string();
 
@@ -49,6 +49,10 @@ pub fn archive(name: &str) -> Vec<u8> {
     tar::file(&mut archive, "manifest.json", 0o644, manifest.as_bytes());
     tar::end(&mut archive);
     archive
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::docker::DockerError;
 use crate::model::{ContainerId, Time, Uid};
 use crate::plan::ledger::{Ended, Failure, Memo, SANDBOX};
-use crate::plan::{Action, Call, Desired, Exit, Fingerprint, Instance, Observed, Role, State};
+use crate::plan::{Action, Call, Desired, Exit, Fingerprint, Instance, Observed, Role, State, labels};
 
 /// The exit code of what could not be started, as containerd reports it to Kubernetes (`StartError`).
 const CANNOT_RUN: i64 = 128;
@@ -54,7 +54,7 @@ pub(super) fn stopping(observed: &mut Observed, action: &Action, id: &ContainerI
 }
 
 pub(super) fn succeeded(observed: &mut Observed, instance: &Instance, call: &Call) {
-    let stops = matches!(call, Call::StopContainer { .. } | Call::UnpauseContainer { .. });
+    let stops = is_about_what_is_there(call);
     let name = instance.role.name();
     let known = observed.ledger.pods.get(&instance.uid).and_then(|pod| pod.containers.get(name));
     let has_trouble = known.is_some_and(|m| if stops { m.stuck.is_some() } else { m.failure.is_some() });
@@ -85,6 +85,15 @@ pub(super) fn could_not_run(observed: &mut Observed, action: &Action, id: &Conta
     }
 }
 
+/// An instance is not there any more: nothing of it can be stuck.
+pub(super) fn gone(observed: &mut Observed, action: &Action, id: &ContainerId) {
+    let pod = observed.pods.get(&action.pod);
+    let known = pod.and_then(|pod| pod.instances.iter().find(|instance| instance.id == *id)).cloned();
+    if let Some(instance) = known {
+        succeeded(observed, &instance, &action.call);
+    }
+}
+
 /// A pull failed, or the engine would not even say whether the image is there.
 pub(super) fn pull_failed(observed: &mut Observed, image: &str, error: &DockerError) {
     let failure = counted(observed.ledger.pulls.get(image), observed.at, "ErrImagePull", error, None);
@@ -95,17 +104,16 @@ pub(super) fn pull_failed(observed: &mut Observed, image: &str, error: &DockerEr
 
 /// A failure is remembered for the container (or image) it is about, and counted.
 pub(super) fn failed(observed: &mut Observed, action: &Action, error: &DockerError) {
-    if let Call::PullImage { image } | Call::LoadSandboxImage { image } = &action.call {
+    if let Call::InspectImage { image } | Call::PullImage { image } | Call::LoadSandboxImage { image } =
+        &action.call
+    {
         return pull_failed(observed, image, error);
     }
     let Some((uid, fingerprint)) = about(observed, action) else { return };
     let name = action.container.as_deref().unwrap_or(SANDBOX);
     let at = observed.at;
     let word = word(&action.call, error);
-    let stops = matches!(
-        action.call,
-        Call::StopContainer { .. } | Call::RemoveContainer { .. } | Call::UnpauseContainer { .. }
-    );
+    let stops = is_about_what_is_there(&action.call);
     memo(observed, &uid, name, |memo| {
         let slot = if stops { &mut memo.stuck } else { &mut memo.failure };
         let before = slot.as_ref().filter(|known| known.fingerprint.as_ref() == fingerprint.as_ref());
@@ -158,11 +166,30 @@ fn word(call: &Call, error: &DockerError) -> &'static str {
     }
 }
 
+/// Looking at an instance and clearing it away can get stuck; making a new one can fail. Neither holds up
+/// the other.
+fn is_about_what_is_there(call: &Call) -> bool {
+    match call {
+        Call::InspectContainer { .. }
+        | Call::StopContainer { .. }
+        | Call::UnpauseContainer { .. }
+        | Call::RemoveContainer { .. } => true,
+        Call::InspectImage { .. }
+        | Call::PullImage { .. }
+        | Call::LoadSandboxImage { .. }
+        | Call::CreateSandbox { .. }
+        | Call::CreateContainer { .. }
+        | Call::StartContainer { .. }
+        | Call::UpdateContainer { .. } => false,
+    }
+}
+
 /// Which life of the pod, and which definition, an action is about.
 fn about(observed: &Observed, action: &Action) -> Option<(Uid, Option<Fingerprint>)> {
     match &action.call {
         Call::CreateSandbox { config } | Call::CreateContainer { config } => {
-            let instance = Instance::from_labels("", &config.name, &config.labels, State::Created)?;
+            let instance =
+                Instance::from_labels("", &config.name, labels::of(&config.labels), State::Created)?;
             Some((instance.uid, Some(instance.fingerprint)))
         }
         call => {

@@ -10,7 +10,7 @@ use crate::executor::{Fact, Outcome};
 use crate::model::{ContainerId, PodKey, Time};
 use crate::plan::ledger::SANDBOX;
 use crate::plan::{
-    Action, Call, ContainerConfig, Exit, Image, Instance, Observed, PodObserved, Role, State, backoff,
+    Action, Call, ContainerConfig, Exit, Image, Instance, Observed, PodObserved, Role, State, backoff, labels,
 };
 
 mod hints;
@@ -58,6 +58,7 @@ fn find<'a>(observed: &'a Observed, instance: &Instance) -> Option<&'a Instance>
 /// A list knows less than an inspect: what an inspect said stays true while the state is the same.
 fn remember(instance: &mut Instance, known: &Instance) {
     instance.config = instance.config.take().or_else(|| known.config.clone());
+    instance.created_at = known.created_at.or(instance.created_at);
     instance.probes = known.probes;
     match (&instance.state, &known.state) {
         (State::Running { started_at: None }, State::Running { .. })
@@ -110,10 +111,9 @@ pub fn fold(observed: &mut Observed, at: Time, action: &Action, outcome: &Outcom
         Outcome::Refused(DockerError::Unreachable { .. }) => return true,
         Outcome::Refused(error) => refused(observed, action, error),
         Outcome::Uncertain(error) => {
-            if !action.call.is_look() {
-                memory::failed(observed, action, error);
-            }
-            return true;
+            memory::failed(observed, action, error);
+            // A look that got no answer has changed nothing.
+            return !action.call.is_look();
         }
     }
     false
@@ -148,11 +148,12 @@ fn done(observed: &mut Observed, action: &Action, fact: &Fact) {
         }
         (Fact::Container(inspected), call) => {
             inspected_now(observed, inspected);
-            if !call.is_look() {
-                memory::succeeded(observed, &inspected.instance, call);
-            }
+            memory::succeeded(observed, &inspected.instance, call);
         }
-        (Fact::Gone(id), _) => gone(observed, id),
+        (Fact::Gone(id), _) => {
+            memory::gone(observed, action, id);
+            gone(observed, id);
+        }
         (Fact::Image(id), Call::InspectImage { image }) => image_is(observed, image, id.as_deref(), false),
         (Fact::Image(id), Call::PullImage { image } | Call::LoadSandboxImage { image }) => {
             image_is(observed, image, id.as_deref(), true);
@@ -180,10 +181,12 @@ fn image_is(observed: &mut Observed, image: &str, id: Option<&str>, pulled: bool
 
 /// A new container: its labels say what it is, and the ledger counts it.
 fn created(observed: &mut Observed, id: &ContainerId, config: &ContainerConfig) {
-    let Some(mut instance) = Instance::from_labels(&id.0, &config.name, &config.labels, State::Created)
+    let Some(mut instance) =
+        Instance::from_labels(&id.0, &config.name, labels::of(&config.labels), State::Created)
     else {
         return;
     };
+    instance.created_at = Some(observed.at);
     instance.network_mode = config.network_mode.as_str().into();
     instance.config = Some(Arc::new(config.clone()));
     let streak = backoff::streak_of_next(observed, &instance);
@@ -195,6 +198,9 @@ fn created(observed: &mut Observed, id: &ContainerId, config: &ContainerConfig) 
 fn inspected_now(observed: &mut Observed, inspected: &Inspected) {
     let mut instance = inspected.instance.clone();
     let at = observed.at;
+    if let Some(known) = find(observed, &instance) {
+        instance.created_at = known.created_at.or(instance.created_at);
+    }
     // What probes said of a run holds for that run.
     if let Some(known) = find(observed, &instance).filter(|known| known.is_running()) {
         instance.probes = known.probes;

@@ -105,6 +105,8 @@ pub enum Cause {
     NotStarted,
     /// No source declares the pod any more.
     Removed { source: String },
+    /// The manifest of its pod no longer has such a container.
+    NotInManifest,
     /// The pod's sandbox is gone, dead or of another kind, so all of it starts over.
     SandboxLost { why: String },
     /// The pod has finished: nothing in it will run again.
@@ -155,6 +157,7 @@ impl std::fmt::Display for Cause {
             Cause::Ended { how, policy } => write!(f, "it {how} and restartPolicy is {policy}"),
             Cause::NotStarted => f.write_str("it is created and not started yet"),
             Cause::Removed { source } => write!(f, "source {source} no longer declares the pod"),
+            Cause::NotInManifest => f.write_str("its pod's manifest no longer has it"),
             Cause::SandboxLost { why } => write!(f, "the sandbox {why}"),
             Cause::Finished { how } => write!(f, "the pod has finished: {how}"),
             Cause::Superseded { by } => write!(f, "attempt {by} took its place"),

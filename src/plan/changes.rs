@@ -27,12 +27,12 @@ pub fn of_container(part: &Part, instance: &Instance) -> Difference {
     }
     let Some(config) = &instance.config else { return Difference::NeedsLook };
     let wanted = render::comparable(part);
-    let groups = if instance.fingerprint.is_current() {
+    let by_digest = instance.fingerprint.is_like(part.fingerprint);
+    let groups = if by_digest {
         part.fingerprint.differences(&instance.fingerprint)
     } else {
         vec![Group::Image, Group::Command, Group::Env, Group::Terminal, Group::Resources]
     };
-    let by_digest = instance.fingerprint.is_current();
     let replace: Vec<Change> = groups
         .iter()
         .filter(|group| group.effect() == Effect::Container)
@@ -169,7 +169,7 @@ pub fn of_sandbox(declared: &Declared, sandbox: &Instance) -> Difference {
     }
     let Some(config) = &sandbox.config else { return Difference::NeedsLook };
     let wanted = render::comparable_sandbox(declared);
-    let by_digest = sandbox.fingerprint.is_current();
+    let by_digest = sandbox.fingerprint.is_like(&declared.fingerprint);
     let changes: Vec<Change> = Group::ALL
         .into_iter()
         .filter(|group| group.effect() == Effect::Sandbox)

@@ -1,7 +1,8 @@
 //! Fingerprints: what a container was made from, as short keyed digests in one label.
 //!
-//! The label reads `1 image=9f86d081884c env=2c26b46b68ff …`: a version and one digest for each group of
-//! fields that was given. A group that was left at its default is left out, so a later podkeeper that
+//! The label reads `1.5d41402a image=9f86d081884c env=2c26b46b68ff …`: a version, a mark of the key, and one
+//! digest for each group of fields that was given. Labels of another version or key say nothing that could be
+//! compared, so their containers are compared by inspect. A group that was left at its default is left out, so a later podkeeper that
 //! knows more groups finds nothing changed in an older container.
 
 use std::fmt;
@@ -110,7 +111,7 @@ impl Fingerprint {
         let names = (&spec.hostname, &spec.host_aliases);
         let dns = (spec.dns_policy == DnsPolicy::None, &spec.dns_config);
         let namespaces = (spec.host_pid, spec.host_ipc, spec.share_process_namespace);
-        let alone = Fingerprint(VERSION.to_string().into());
+        let alone = Self::build(key, &[]);
         let init = spec.init_containers.iter().filter(|c| !c.is_sidecar());
         let init: Vec<_> = init.map(|c| (&c.name, Self::of_container(key, &alone, c))).collect();
         Self::build(
@@ -146,7 +147,7 @@ impl Fingerprint {
     }
 
     fn build(key: &[u8; 16], groups: &[(Group, Option<String>)]) -> Self {
-        let mut label = VERSION.to_string();
+        let mut label = format!("{VERSION}.{:08x}", digest(key, "key", "") >> 16);
         for (group, value) in groups {
             if let Some(value) = value {
                 label.push_str(&format!(" {}={:012x}", group.as_str(), digest(key, group.as_str(), value)));
@@ -155,12 +156,12 @@ impl Fingerprint {
         Self(label.into())
     }
 
-    /// True when the label is of the version that this podkeeper writes.
-    pub fn is_current(&self) -> bool {
-        self.0.split(' ').next() == Some(VERSION.to_string().as_str())
+    /// True when both were made by the same version with the same key: only then do digests say anything.
+    pub fn is_like(&self, other: &Fingerprint) -> bool {
+        self.0.split(' ').next() == other.0.split(' ').next()
     }
 
-    /// The groups in which two labels of this version differ.
+    /// The groups in which two labels differ that [are alike](Self::is_like).
     pub fn differences(&self, other: &Fingerprint) -> Vec<Group> {
         if self.0 == other.0 {
             return Vec::new();

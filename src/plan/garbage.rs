@@ -19,10 +19,13 @@ pub fn collect(scene: &mut Scene, declared: &Declared) {
     for instance in mine.iter().filter(|instance| !instance.is_alive()) {
         if let Role::Container(name) = &instance.role {
             let position = declared.containers().position(|(container, _)| container.name == **name);
-            let changed = position.is_none_or(|at| declared.containers[at] != instance.fingerprint);
-            if changed && instance.fingerprint.is_current() {
+            let changed = position.is_none_or(|at| {
+                let wanted = &declared.containers[at];
+                *wanted != instance.fingerprint && wanted.is_like(&instance.fingerprint)
+            });
+            if changed {
                 let cause = match position {
-                    None => Cause::Removed { source: declared.source.to_string() },
+                    None => Cause::NotInManifest,
                     Some(_) => Cause::Outdated,
                 };
                 teardown::remove(scene, instance, &cause);
@@ -79,7 +82,10 @@ mod tests {
                 other => panic!("no such state: {other}"),
             };
             let name = format!("{name}#{attempt}");
-            Arc::new(Instance::from_labels(&name, &name, &labels, state).expect("all labels are there"))
+            Arc::new(
+                Instance::from_labels(&name, &name, labels::of(&labels), state)
+                    .expect("all labels are there"),
+            )
         });
         PodObserved::new(instances.collect())
     }

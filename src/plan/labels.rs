@@ -31,16 +31,21 @@ pub fn container_name(role: &Role, pod: &PodKey, uid: &Uid, attempt: u32) -> Str
     format!("k8s_{}_{}_{}_{uid}_{attempt}", role.name(), pod.name, pod.namespace)
 }
 
+/// Looks a label up in the labels of a container.
+pub fn of<'l>(labels: &'l BTreeMap<String, String>) -> impl Fn(&str) -> Option<&'l str> {
+    |key| labels.get(key).map(String::as_str)
+}
+
 impl Instance {
     /// Reads what a container is from its labels. `None` when one that makes it ours is missing or
     /// contradicts another: then it is somebody else's, and sacred.
-    pub fn from_labels(
+    pub fn from_labels<'l>(
         id: &str,
         name: &str,
-        labels: &BTreeMap<String, String>,
+        label: impl Fn(&str) -> Option<&'l str>,
         state: State,
     ) -> Option<Instance> {
-        let label = |key: &str| labels.get(key).map(String::as_str).filter(|value| !value.is_empty());
+        let label = |key: &str| label(key).filter(|value| !value.is_empty());
         label(NODE)?;
         let container = label(CONTAINER_NAME)?;
         let role = match label(TYPE)? {
@@ -59,6 +64,7 @@ impl Instance {
             fingerprint: Fingerprint(label(FINGERPRINT)?.into()),
             grace: label(GRACE).and_then(|seconds| seconds.parse().ok()),
             state,
+            created_at: None,
             ip: None,
             network_mode: Arc::from(""),
             config: None,

@@ -43,7 +43,7 @@ pub struct Memo {
     pub streak: u32,
     /// The last failure to create, start or update it; gone after a success.
     pub failure: Option<Failure>,
-    /// The last failure to stop or remove an instance of it; gone after a success.
+    /// The last failure to look at, stop or remove an instance of it; gone after a success.
     pub stuck: Option<Failure>,
     /// The attempt that podkeeper itself stopped last: its end is not the program's own, so exit code 0 does
     /// not mean that it has finished. Written before the stop, so that no crash can lose it.

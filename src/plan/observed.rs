@@ -83,6 +83,8 @@ pub struct Instance {
     /// Seconds, from its label: for pods that nobody declares any more.
     pub grace: Option<u32>,
     pub state: State,
+    #[serde(default)]
+    pub created_at: Option<Time>,
     /// Of a sandbox on a network of its own, while it runs.
     pub ip: Option<IpAddr>,
     /// `host`, `bridge`, `default`, `container:<id>`, …

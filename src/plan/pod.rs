@@ -2,12 +2,11 @@
 
 use crate::model::RestartPolicy;
 use crate::plan::init::{self, Progress};
-use crate::plan::regular::{self, Outlook};
 use crate::plan::sandbox::{self, Judged};
-use crate::plan::scene::{Part, Scene, Verdict};
+use crate::plan::scene::{Part, Scene, Status, Verdict};
 use crate::plan::{
     Call, Cause, Change, Declared, Desired, Instance, Observed, PodObserved, Role, State, garbage, ports,
-    teardown,
+    regular, teardown,
 };
 
 /// What is to be done, and what is waited for, for one pod. Reads nothing that is in flight: that is held
@@ -19,7 +18,12 @@ pub fn judge<'a>(
     declared: Option<&'a Declared>,
     pod: &'a PodObserved,
 ) -> Verdict {
-    if declared.is_some_and(|declared| is_settled(declared, pod)) {
+    let is_settled = match declared {
+        Some(declared) => is_settled(declared, pod),
+        // It was there a moment ago.
+        None => pod.instances.is_empty(),
+    };
+    if is_settled {
         return Verdict::default();
     }
     let mut scene = Scene { desired, observed, key, pod, verdict: Verdict::default() };
@@ -73,6 +77,12 @@ fn declared_pod<'a>(scene: &mut Scene<'a>, declared: &'a Declared) {
         return;
     }
     let parts: Vec<Part> = Part::all(declared).collect();
+    // How a container ended is worth knowing even when nothing follows from it: people ask.
+    for part in &parts {
+        if let Status::EndedSomehow(instance) = scene.status(part) {
+            scene.look(instance, "exit code");
+        }
+    }
     match sandbox::judge(scene, declared) {
         Judged::Busy => {}
         Judged::Lost { cause, changed } => sandbox::start_over(scene, declared, &parts, cause, changed),
@@ -93,17 +103,13 @@ fn in_sandbox<'a>(scene: &mut Scene<'a>, declared: &'a Declared, parts: &[Part<'
     match init::judge(scene, parts, sandbox) {
         Progress::Going => {}
         Progress::Failed { how } => finish(scene, declared, how),
-        Progress::Done => match regular::judge(scene, parts, sandbox) {
-            Outlook::Alive => {}
-            Outlook::Finished { how } => finish(scene, declared, how),
-        },
+        Progress::Done => regular::judge(scene, parts, sandbox),
     }
 }
 
 /// Containers that the manifest no longer names.
 fn undeclared_containers<'a>(scene: &mut Scene<'a>, declared: &'a Declared) {
     let grace = declared.pod.spec.termination_grace_period_seconds;
-    let cause = Cause::Removed { source: declared.source.to_string() };
     let extra: Vec<_> = scene
         .of_life(&declared.uid)
         .filter(|instance| match &instance.role {
@@ -113,7 +119,7 @@ fn undeclared_containers<'a>(scene: &mut Scene<'a>, declared: &'a Declared) {
         .filter(|instance| instance.is_alive())
         .collect();
     for instance in extra {
-        teardown::stop(scene, instance, Some(grace), &cause);
+        teardown::stop(scene, instance, Some(grace), &Cause::NotInManifest);
     }
 }
 

@@ -8,26 +8,11 @@ use crate::plan::scene::{Part, Scene, Status, status_of};
 use crate::plan::start::{bring_up, replace};
 use crate::plan::{Cause, Change, Instance, State, teardown};
 
-/// What became of the regular containers as a whole.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Outlook {
-    /// Something runs, or is to run.
-    Alive,
-    /// Nothing will ever run again.
-    Finished { how: String },
-}
-
-/// Decides on all regular containers of a pod that is initialised.
-pub fn judge<'a>(scene: &mut Scene<'a>, parts: &[Part<'a>], sandbox: &'a Instance) -> Outlook {
-    let mut alive = false;
-    let mut how = Vec::new();
+/// Decides on the regular containers of a pod that is initialised and has not finished.
+pub fn judge<'a>(scene: &mut Scene<'a>, parts: &[Part<'a>], sandbox: &'a Instance) {
     for part in parts.iter().filter(|part| !part.is_init()) {
-        match one(scene, part, sandbox) {
-            One::Keep | One::Start | One::Undecided => alive = true,
-            One::Over(end) => how.push(format!("{} {}", part.name(), end.how())),
-        }
+        one(scene, part, sandbox);
     }
-    if alive { Outlook::Alive } else { Outlook::Finished { how: how.join(", ") } }
 }
 
 /// How all regular containers ended, when none of them will run again.
@@ -46,20 +31,14 @@ pub fn all_over(scene: &Scene, parts: &[Part]) -> Option<String> {
     Some(ends.collect::<Option<Vec<_>>>()?.join(", "))
 }
 
-enum One {
-    Keep,
-    Start,
-    Undecided,
-    Over(Ended),
-}
-
-fn one<'a>(scene: &mut Scene<'a>, part: &Part<'a>, sandbox: &'a Instance) -> One {
+fn one<'a>(scene: &mut Scene<'a>, part: &Part<'a>, sandbox: &'a Instance) {
     stop_older(scene, part);
     let status = scene.status(part);
     match &status {
-        Status::None => bring_up(scene, part, sandbox, &status, Cause::Missing { what: "container" }),
+        Status::None | Status::Leaving(_) => {
+            bring_up(scene, part, sandbox, &status, Cause::Missing { what: "container" });
+        }
         Status::Created(_) => bring_up(scene, part, sandbox, &status, Cause::NotStarted),
-        Status::Leaving(_) => bring_up(scene, part, sandbox, &status, Cause::Missing { what: "container" }),
         Status::Unknown(instance) => {
             let state = match &instance.state {
                 State::Unknown(word) => word.to_string(),
@@ -67,23 +46,20 @@ fn one<'a>(scene: &mut Scene<'a>, part: &Part<'a>, sandbox: &'a Instance) -> One
             };
             replace(scene, part, instance, Cause::StateUnknown { state });
         }
-        Status::EndedSomehow(instance) => {
-            scene.look(instance, "exit code");
-            return One::Undecided;
+        Status::EndedSomehow(instance) => scene.look(instance, "exit code"),
+        Status::Ended(end) => {
+            if let Some(cause) = why_again(scene, part, end) {
+                bring_up(scene, part, sandbox, &status, cause);
+            }
         }
-        Status::Ended(end) => match why_again(scene, part, end) {
-            Some(cause) => bring_up(scene, part, sandbox, &status, cause),
-            None => return One::Over(end.clone()),
-        },
-        Status::Running(instance) => return running(scene, part, instance, sandbox),
+        Status::Running(instance) => running(scene, part, instance, sandbox),
     }
-    One::Start
 }
 
 /// Should a container that ended run again, and why?
 fn why_again(scene: &Scene, part: &Part, end: &Ended) -> Option<Cause> {
-    if end.fingerprint != *part.fingerprint && end.fingerprint.is_current() {
-        return Some(changed_since(part, end));
+    if !part.made(&end.fingerprint) {
+        return Some(changed_since(scene, part, end));
     }
     let (again, policy) = match scene.policy(part) {
         RestartPolicy::Always => (true, "Always"),
@@ -94,7 +70,12 @@ fn why_again(scene: &Scene, part: &Part, end: &Ended) -> Option<Cause> {
 }
 
 /// A changed definition is another container: it runs although the old one has finished.
-fn changed_since(part: &Part, end: &Ended) -> Cause {
+fn changed_since(scene: &Scene, part: &Part, end: &Ended) -> Cause {
+    let mut instances = scene.instances(&part.declared.uid, part.name());
+    let newest = instances.next().filter(|instance| instance.attempt == end.attempt);
+    if let Some(Difference::Replace(changes)) = newest.map(|instance| changes::of_container(part, instance)) {
+        return Cause::Changed { changes };
+    }
     let groups = part.fingerprint.differences(&end.fingerprint);
     let changes = groups.into_iter().map(|group| Change {
         field: group.as_str().to_owned(),
@@ -105,19 +86,17 @@ fn changed_since(part: &Part, end: &Ended) -> Cause {
     Cause::Changed { changes: changes.collect() }
 }
 
-fn running<'a>(scene: &mut Scene<'a>, part: &Part<'a>, instance: &'a Instance, sandbox: &'a Instance) -> One {
+fn running<'a>(scene: &mut Scene<'a>, part: &Part<'a>, instance: &'a Instance, sandbox: &'a Instance) {
     if !instance.joins(sandbox) || outlived(instance, sandbox) {
         let why = "it runs in is not the pod's any more".into();
-        replace(scene, part, instance, Cause::SandboxLost { why });
-        return One::Start;
+        return replace(scene, part, instance, Cause::SandboxLost { why });
     }
     let failed = |probe: Option<Probed>| probe == Some(Probed::Failure);
     let c = part.container;
     match changes::of_container(part, instance) {
         Difference::NeedsLook => scene.look(instance, "configuration"),
         Difference::Replace(changes) => {
-            replace(scene, part, instance, Cause::Changed { changes });
-            return One::Start;
+            return replace(scene, part, instance, Cause::Changed { changes });
         }
         Difference::Update(changes) => scene.update(part, instance, changes),
         Difference::Same if c.liveness_probe.is_some() && failed(instance.probes.liveness) => {
@@ -132,14 +111,11 @@ fn running<'a>(scene: &mut Scene<'a>, part: &Part<'a>, instance: &'a Instance, s
         let message = "somebody has paused it; podkeeper leaves it alone until it is resumed".into();
         scene.wait(Some(part.name()), None, "Paused", message);
     }
-    One::Keep
 }
 
-fn killed<'a>(scene: &mut Scene<'a>, part: &Part<'a>, instance: &Instance, probe: &'static str) -> One {
+fn killed<'a>(scene: &mut Scene<'a>, part: &Part<'a>, instance: &Instance, probe: &'static str) {
     let grace = part.declared.pod.spec.termination_grace_period_seconds;
     teardown::stop(scene, instance, Some(grace), &Cause::ProbeFailed { probe });
-    // Under Never the stopped container is the end of it; until then it still counts as there.
-    if scene.policy(part) == RestartPolicy::Never { One::Keep } else { One::Start }
 }
 
 /// A sandbox that was restarted by hand has new namespaces; a container from before keeps the dead ones.
@@ -172,6 +148,6 @@ pub fn has_run(scene: &Scene, part: &Part) -> bool {
     };
     let mut instances = scene.instances(&part.declared.uid, part.name());
     let remembered = scene.memo(&part.declared.uid, part.name()).and_then(|memo| memo.ended.as_ref());
-    instances.any(|instance| instance.fingerprint == *part.fingerprint && runs(instance))
-        || remembered.is_some_and(|end| end.fingerprint == *part.fingerprint)
+    instances.any(|instance| part.made(&instance.fingerprint) && runs(instance))
+        || remembered.is_some_and(|end| part.made(&end.fingerprint))
 }

@@ -22,7 +22,10 @@ pub fn judge<'a>(scene: &mut Scene<'a>, declared: &'a Declared) -> Judged<'a> {
     let lost = |why: &str| Judged::Lost { cause: Cause::SandboxLost { why: why.into() }, changed: false };
     let mut sandboxes = scene.sandboxes(&declared.uid);
     let Some(newest) = sandboxes.next() else {
-        return Judged::Lost { cause: Cause::Missing { what: "sandbox" }, changed: false };
+        return match scene.of_life(&declared.uid).next() {
+            Some(_) => lost("is gone"),
+            None => Judged::Lost { cause: Cause::Missing { what: "sandbox" }, changed: false },
+        };
     };
     if newest.is_running() && sandboxes.any(|older| older.is_running()) {
         return lost("is there twice");
@@ -105,7 +108,7 @@ pub fn start_over<'a>(
 /// Decision table §3: a pod that is over gets no new sandbox.
 fn needs_new(scene: &mut Scene, declared: &Declared, parts: &[Part]) -> bool {
     let changed = |part: &Part| match scene.status(part) {
-        Status::Ended(end) => end.fingerprint != *part.fingerprint,
+        Status::Ended(end) => !part.made(&end.fingerprint),
         _ => false,
     };
     if parts.iter().any(changed) {
@@ -123,7 +126,7 @@ fn needs_new(scene: &mut Scene, declared: &Declared, parts: &[Part]) -> bool {
     for part in regulars {
         wanted |= match scene.status(part) {
             Status::Ended(end) => {
-                let succeeded = end.fingerprint == *part.fingerprint && !end.failed();
+                let succeeded = part.made(&end.fingerprint) && !end.failed();
                 !(succeeded && scene.policy(part) == RestartPolicy::OnFailure)
             }
             Status::EndedSomehow(instance) if scene.policy(part) == RestartPolicy::OnFailure => {

@@ -55,6 +55,11 @@ impl<'a> Part<'a> {
         &self.container.name
     }
 
+    /// Was something with this label made from the declared definition, as far as the label can tell?
+    pub fn made(&self, fingerprint: &Fingerprint) -> bool {
+        fingerprint == self.fingerprint || !fingerprint.is_like(self.fingerprint)
+    }
+
     /// A field of this container as a path in the pod.
     pub fn path(&self, field: &str) -> String {
         format!("{}.{field}", self.declared.path_of(self.index))
@@ -121,8 +126,15 @@ impl<'a> Scene<'a> {
             {
                 remembered.map_or(Status::None, |end| Status::Ended(end.clone()))
             }
+            // What an agent before this one saw, or this one when it saw more.
+            Some(instance @ Instance { state: State::Exited(None), attempt, .. }) => {
+                match remembered.filter(|end| end.attempt == *attempt) {
+                    Some(end) => Status::Ended(end.clone()),
+                    None => status_of(instance),
+                }
+            }
             Some(instance) => status_of(instance),
-            None => match remembered.filter(|end| end.fingerprint == *part.fingerprint) {
+            None => match remembered.filter(|end| part.made(&end.fingerprint)) {
                 Some(end) => Status::Ended(end.clone()),
                 None => Status::None,
             },
@@ -185,6 +197,16 @@ impl<'a> Scene<'a> {
         true
     }
 
+    /// True, and a wait, while an instance could not be looked at or cleared away a moment ago.
+    pub fn is_stuck(&mut self, instance: &Instance) -> bool {
+        let memo = self.memo(&instance.uid, instance.role.name());
+        let name = match &instance.role {
+            Role::Sandbox => None,
+            Role::Container(name) => Some(&**name),
+        };
+        self.holds_back(name, memo.and_then(|memo| memo.stuck.as_ref()))
+    }
+
     /// The failure to create, start or update this definition of a container.
     pub fn failure(&self, uid: &Uid, name: &str, fingerprint: &Fingerprint) -> Option<&'a Failure> {
         let failure = self.memo(uid, name)?.failure.as_ref()?;
@@ -193,6 +215,9 @@ impl<'a> Scene<'a> {
 
     /// Asks for exit code, times and configuration of a container.
     pub fn look(&mut self, instance: &Instance, fact: &'static str) {
+        if self.is_stuck(instance) {
+            return;
+        }
         self.act_on(instance, Call::InspectContainer { id: instance.id.clone() }, Cause::Unknown { fact });
     }
 }

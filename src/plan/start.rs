@@ -37,7 +37,7 @@ pub fn bring_up(scene: &mut Scene, part: &Part, sandbox: &Instance, status: &Sta
 /// sandbox, starts at once.
 fn is_backing_off(scene: &mut Scene, part: &Part, sandbox: &Instance, end: &Ended) -> bool {
     let here = end.network_mode.strip_prefix("container:") == Some(&sandbox.id.0);
-    if !here || end.fingerprint != *part.fingerprint {
+    if !here || !part.made(&end.fingerprint) {
         return false;
     }
     let streak = scene.memo(&part.declared.uid, part.name()).map_or(0, |memo| memo.streak);

@@ -86,7 +86,8 @@ pub fn of_pod(
     let seen: Vec<_> = regular.iter().map(|report| report.seen).collect();
     let phase = phase(declared.pod.spec.restart_policy, &kinds, &seen, begun);
     let sandbox = scene.sandboxes(&declared.uid).next();
-    let of_pod = verdict.waits.iter().find(|wait| wait.container.is_none());
+    // Somebody's hand on one container is news of the whole pod.
+    let of_pod = verdict.waits.iter().find(|wait| wait.container.is_none() || wait.reason.word == "Paused");
     let statuses = |reports: &[Report]| reports.iter().map(|report| report.status.clone()).collect();
     PodStatus {
         key: key.clone(),
@@ -97,10 +98,7 @@ pub fn of_pod(
         init_containers: statuses(init),
         containers: statuses(regular),
         pod_ip: sandbox.and_then(|sandbox| Some(sandbox.ip?.to_string())),
-        started_at: sandbox.and_then(|sandbox| match sandbox.state {
-            State::Running { started_at } => started_at,
-            _ => None,
-        }),
+        started_at: sandbox.and_then(|sandbox| sandbox.created_at),
     }
 }
 

@@ -38,7 +38,7 @@ pub fn stop_all(scene: &mut Scene, instances: &[&Instance], grace: Option<u32>, 
 
 /// Stops one instance. A paused one is resumed first: engines before 20.10.15 cannot signal it.
 pub fn stop(scene: &mut Scene, instance: &Instance, grace: Option<u32>, cause: &Cause) {
-    if is_stuck(scene, instance) {
+    if scene.is_stuck(instance) {
         return;
     }
     let id = instance.id.clone();
@@ -59,19 +59,10 @@ pub fn remove(scene: &mut Scene, instance: &Instance, cause: &Cause) {
             scene.wait(Some(instance.role.name()), None, "Terminating", message);
         }
         State::Created | State::Exited(_) | State::Dead => {
-            if !is_stuck(scene, instance) {
+            if !scene.is_stuck(instance) {
                 scene.act_on(instance, Call::RemoveContainer { id: instance.id.clone() }, cause.clone());
             }
         }
         State::Running { .. } | State::Paused | State::Unknown(_) => {}
     }
-}
-
-fn is_stuck(scene: &mut Scene, instance: &Instance) -> bool {
-    let memo = scene.memo(&instance.uid, instance.role.name());
-    let name = match &instance.role {
-        Role::Sandbox => None,
-        Role::Container(name) => Some(&**name),
-    };
-    scene.holds_back(name, memo.and_then(|memo| memo.stuck.as_ref()))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::docker::Inspected;
 use crate::model::{ContainerId, Time};
-use crate::plan::{ContainerConfig, Exit, Instance, Role, State};
+use crate::plan::{ContainerConfig, Exit, Instance, Role, State, labels};
 
 /// What the process in a container does. The default runs for ever and ends politely on TERM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,8 @@ impl Container {
             Phase::Paused => State::Paused,
             Phase::Exited => State::Exited(None),
         };
-        let mut instance = Instance::from_labels(&self.id.0, &self.config.name, &self.config.labels, state)?;
+        let mut instance =
+            Instance::from_labels(&self.id.0, &self.config.name, labels::of(&self.config.labels), state)?;
         instance.network_mode = self.config.network_mode.as_str().into();
         instance.ip = self.ip().filter(|_| instance.role == Role::Sandbox);
         Some(instance)

@@ -235,6 +235,7 @@ fn instance(
         fingerprint: fingerprint.clone(),
         grace: Some(30),
         state,
+        created_at: None,
         ip: None,
         network_mode,
         config: None,

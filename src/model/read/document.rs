@@ -119,14 +119,10 @@ impl Reader<'_, '_, '_> {
         self.errors = self.report.errors;
         let version = node.get("version").filter(|_| node.get("apiVersion").is_none());
         let kind = node.get("kind").and_then(Node::written).or(inherited).map(str::to_owned);
-        if let Some(workloads) = node.get("workloads").filter(|_| kind.is_none()) {
-            let message = "this is an Ankaios state file (workloads), not a manifest";
-            self.report.error(
-                workloads.mark,
-                "workloads",
-                message,
-                "give the inner text of runtimeConfig.manifest as a file of its own",
-            );
+        if kind.is_none()
+            && let Some((mark, field, message, fix)) = of_another_tool(&node)
+        {
+            self.report.error(mark, field, message, fix);
             return self.give_up(None);
         }
         match (version, kind) {
@@ -326,4 +322,21 @@ fn with_name(mut node: Node<'_>, name: String) -> Node<'_> {
         entries.insert(0, metadata);
     }
     node
+}
+
+/// Files that people put beside manifests, told by the key that only they have.
+fn of_another_tool(node: &Node<'_>) -> Option<(Mark, &'static str, &'static str, &'static str)> {
+    let others = [
+        (
+            "workloads",
+            "this is an Ankaios state file (workloads), not a manifest",
+            "give the inner text of runtimeConfig.manifest as a file of its own",
+        ),
+        (
+            "services",
+            "this is a compose file (services), not a Kubernetes manifest",
+            "write each service as a Pod: kind: Pod, spec.containers with image, command, env and ports",
+        ),
+    ];
+    others.into_iter().find_map(|(key, message, fix)| Some((node.get(key)?.mark, key, message, fix)))
 }

@@ -24,7 +24,11 @@ impl Journal {
     pub fn action(&mut self, at: Time, action: &Action, took: Duration, outcome: &Outcome) {
         let took = Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let (pod, container) = (&action.pod, action.container.as_deref().unwrap_or("POD"));
-        let (call, cause) = (word(&action.call), &action.cause);
+        let call = match &action.container {
+            Some(_) => word(&action.call).to_owned(),
+            None => word(&action.call).replace("container", "sandbox"),
+        };
+        let (call, cause) = (call.as_str(), &action.cause);
         let error = match outcome {
             Outcome::Done(_) if action.call.is_look() => {
                 return tracing::debug!(%pod, container, action = call, %cause, ?took);

@@ -3,6 +3,7 @@
 //! bollard's models know every field and refuse every word they do not know, and one unknown word would
 //! lose a whole list. A list of 200 containers is also read six times an hour for ever, so it must be cheap.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,14 +19,21 @@ use crate::plan::{Exit, Instance, Role, State};
 
 type Labels = BTreeMap<String, String>;
 
-/// One entry of `GET /containers/json`.
+/// One entry of `GET /containers/json`. What is only compared stays in the answer's own bytes.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Listed {
-    id: String,
-    names: Option<Vec<String>>,
-    state: String,
-    labels: Option<Labels>,
+pub(super) struct Listed<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    names: Option<Vec<Cow<'a, str>>>,
+    #[serde(borrow)]
+    state: Cow<'a, str>,
+    /// Seconds since 1970.
+    #[serde(default)]
+    created: i64,
+    #[serde(borrow)]
+    labels: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
     #[serde(default)]
     host_config: ListedHost,
     #[serde(default)]
@@ -120,16 +128,18 @@ struct Binding {
     host_port: String,
 }
 
-impl Listed {
+impl Listed<'_> {
     /// `None` when its labels do not make it a container of this node.
     pub(super) fn instance(self, node: &str) -> Option<Instance> {
         let labels = self.labels?;
-        if labels.get(labels::NODE).map(String::as_str) != Some(node) {
+        let label = |key: &str| labels.get(key).map(|value| &**value);
+        if label(labels::NODE) != Some(node) {
             return None;
         }
         let name = self.names.and_then(|names| names.into_iter().next()).unwrap_or_default();
-        let mut instance = Instance::from_labels(&self.id, &name, &labels, state(&self.state))?;
+        let mut instance = Instance::from_labels(&self.id, &name, label, state(&self.state))?;
         instance.network_mode = self.host_config.network_mode.into();
+        instance.created_at = Some(Time(self.created * 1000)).filter(|_| self.created > 0);
         instance.ip = sandbox_ip(&instance, &self.network_settings);
         Some(instance)
     }
@@ -145,7 +155,8 @@ impl Detailed {
             State::Exited(_) => State::Exited(exit.clone()),
             other => other,
         };
-        let mut instance = Instance::from_labels(&self.id, &self.name, &config.labels, state)?;
+        let mut instance = Instance::from_labels(&self.id, &self.name, labels::of(&config.labels), state)?;
+        instance.created_at = time(&self.created);
         instance.network_mode = config.network_mode.as_str().into();
         instance.ip = sandbox_ip(&instance, &self.network_settings);
         instance.config = Some(Arc::new(config));
@@ -270,18 +281,22 @@ mod tests {
         )
     }
 
-    fn listed(state: &str, labels: &str) -> Listed {
-        serde_json::from_str(&format!(
+    fn listed(state: &str, labels: &str) -> Option<Instance> {
+        listed_for("n1", state, labels)
+    }
+
+    fn listed_for(node: &str, state: &str, labels: &str) -> Option<Instance> {
+        let text = format!(
             r#"{{"Id":"{ID}","Names":["/k8s_POD_web"],"State":"{state}","Labels":{labels},"Surprise":[1],
                 "HostConfig":{{"NetworkMode":"default"}},
                 "NetworkSettings":{{"Networks":{{"bridge":{{"IPAddress":"172.17.0.5"}}}}}}}}"#
-        ))
-        .unwrap()
+        );
+        serde_json::from_str::<Listed>(&text).unwrap().instance(node)
     }
 
     #[test]
     fn a_listed_sandbox_is_read_with_its_address() {
-        let sandbox = listed("running", &labels("podsandbox", "POD")).instance("n1").unwrap();
+        let sandbox = listed("running", &labels("podsandbox", "POD")).unwrap();
         assert_eq!(sandbox.role, Role::Sandbox);
         assert_eq!((sandbox.attempt, sandbox.grace, &*sandbox.network_mode), (2, Some(7), "default"));
         assert_eq!(sandbox.ip, Some("172.17.0.5".parse().unwrap()));
@@ -290,16 +305,16 @@ mod tests {
 
     #[test]
     fn an_unknown_state_is_kept_as_a_word() {
-        let odd = listed("stopping", &labels("container", "app")).instance("n1").unwrap();
+        let odd = listed("stopping", &labels("container", "app")).unwrap();
         assert_eq!(odd.state, State::Unknown("stopping".into()));
         assert_eq!(odd.ip, None);
     }
 
     #[test]
     fn what_is_not_labelled_for_this_node_is_not_ours() {
-        assert!(listed("running", &labels("container", "app")).instance("n2").is_none());
-        assert!(listed("running", "null").instance("n1").is_none());
-        assert!(listed("running", r#"{"io.podkeeper.node":"n1"}"#).instance("n1").is_none());
+        assert!(listed_for("n2", "running", &labels("container", "app")).is_none());
+        assert!(listed("running", "null").is_none());
+        assert!(listed("running", r#"{"io.podkeeper.node":"n1"}"#).is_none());
     }
 
     fn detailed(state: &str) -> Inspected {
