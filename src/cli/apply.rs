@@ -15,6 +15,7 @@ use crate::cli::{live, look, render};
 use crate::model::Time;
 use crate::node::agent::Lanes;
 use crate::node::clock::Clock;
+use crate::node::lock::NodeLock;
 use crate::node::state::StateDir;
 use crate::plan::{BUILTIN_SANDBOX_IMAGE, Desired, Node, Observed, PodObserved, SourceKind, Wait};
 
@@ -53,6 +54,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let state = StateDir::open(&args.target.state_dir()).map_err(Failure::Error)?;
+    let _lock = NodeLock::take(&args.target.engine(), &args.target.node_name()).map_err(Failure::Error)?;
     let key = state.key().map_err(Failure::Error)?;
     let node =
         Node { name: args.target.node_name().into(), key, sandbox_image: args.sandbox_image.as_str().into() };

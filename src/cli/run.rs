@@ -12,6 +12,7 @@ use crate::node::agent::{self, Agent};
 use crate::node::api;
 use crate::node::bollard::{Endpoint, Engine};
 use crate::node::clock::Clock;
+use crate::node::lock::NodeLock;
 use crate::node::sources::watch;
 use crate::node::state::StateDir;
 use crate::node::store::Store;
@@ -89,6 +90,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let endpoint = Endpoint::parse(&args.target.engine()).map_err(Failure::Usage)?;
     let engine = Engine::new(endpoint).map_err(Failure::Error)?;
     let state = StateDir::open(&args.target.state_dir()).map_err(Failure::Error)?;
+    let _lock = NodeLock::take(&args.target.engine(), &args.target.node_name()).map_err(Failure::Error)?;
     let node = Node {
         name: args.target.node_name().into(),
         key: state.key().map_err(Failure::Error)?,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::failure::Failure;
 use crate::docker::EngineVersion;
-use crate::plan::Observed;
+use crate::plan::{ContainerConfig, Observed};
 
 /// The shape that this podkeeper writes and reads.
 const VERSION: u32 = 1;
@@ -25,6 +25,21 @@ pub struct Snapshot {
 /// Stands for a value in a snapshot: people send snapshots to each other.
 const HIDDEN: &str = "<hidden>";
 
+/// Shorter values are no secrets, and hiding them would tear up words that have nothing to do with them.
+const SHORTEST: usize = 3;
+
+/// A value can stand in the command line too: `$(NAME)` was expanded there.
+fn hide_values(config: &mut ContainerConfig) {
+    let variables = std::mem::take(&mut config.env);
+    let split: Vec<(&str, &str)> = variables.iter().filter_map(|variable| variable.split_once('=')).collect();
+    let secrets: Vec<&str> =
+        split.iter().map(|(_, value)| *value).filter(|value| value.len() >= SHORTEST).collect();
+    for word in config.entrypoint.iter_mut().chain(&mut config.cmd).flatten() {
+        *word = secrets.iter().fold(word.clone(), |word, secret| word.replace(secret, HIDDEN));
+    }
+    config.env = split.iter().map(|(name, _)| format!("{name}={HIDDEN}")).collect();
+}
+
 impl Snapshot {
     /// Takes the values of environment variables out; their names stay.
     pub fn new(node: String, engine: EngineVersion, mut observed: Observed) -> Self {
@@ -33,10 +48,7 @@ impl Snapshot {
             for instance in &mut pod.instances {
                 let Some(config) = &instance.config else { continue };
                 let mut config = (**config).clone();
-                for variable in &mut config.env {
-                    let name = variable.split('=').next().unwrap_or_default();
-                    *variable = format!("{name}={HIDDEN}");
-                }
+                hide_values(&mut config);
                 Arc::make_mut(instance).config = Some(Arc::new(config));
             }
             (key.clone(), Arc::new(pod))
@@ -67,5 +79,24 @@ impl Snapshot {
             )));
         }
         Ok(snapshot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_hidden_wherever_it_was_expanded() {
+        let mut config = ContainerConfig {
+            env: vec!["PASSWORD=hunter2".into(), "N=1".into()],
+            entrypoint: Some(vec!["login".into(), "--password=hunter2".into()]),
+            cmd: Some(vec!["hunter2".into(), "10".into()]),
+            ..ContainerConfig::default()
+        };
+        hide_values(&mut config);
+        assert_eq!(config.env, ["PASSWORD=<hidden>", "N=<hidden>"]);
+        assert_eq!(config.entrypoint.unwrap(), ["login", "--password=<hidden>"]);
+        assert_eq!(config.cmd.unwrap(), ["<hidden>", "10"]);
     }
 }

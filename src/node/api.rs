@@ -161,7 +161,7 @@ fn plan_of(now: &Snapshot) -> Value {
         .observed
         .in_flight
         .iter()
-        .map(|(pod, busy)| json!({ "pod": pod, "busy": busy.iter().collect::<Vec<_>>() }))
+        .map(|(pod, busy)| json!({ "pod": pod, "busy": busy.keys().collect::<Vec<_>>() }))
         .collect();
     json!({
         "at": now.at.to_string(),

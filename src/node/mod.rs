@@ -5,6 +5,7 @@ pub mod api;
 pub mod bollard;
 pub mod clock;
 pub mod keep;
+pub mod lock;
 pub mod sandbox_image;
 pub mod snapshot;
 pub mod sources;

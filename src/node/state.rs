@@ -65,25 +65,32 @@ impl StateDir {
 
     /// The node's key, made on the first start.
     ///
+    /// A damaged one is moved aside: labels that another key made are compared field by field, so nothing is
+    /// replaced for it.
+    ///
     /// # Errors
-    /// When it cannot be made, or is damaged: without it every digest in every label would differ, and so
-    /// every pod be replaced. That is for a person to decide.
+    /// When it can neither be read nor made.
     pub fn key(&self) -> Result<[u8; 16], String> {
         let path = self.path.join(KEY);
+        let fails = |error: io::Error| format!("{} cannot be used: {error}", path.display());
         match fs::read(&path) {
-            Ok(bytes) => bytes.try_into().map_err(|_| {
-                format!("{} is damaged: restore it, or delete it and have every pod replaced", path.display())
-            }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut key = [0; 16];
-                rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())
-                    .map_err(io::Error::from)
-                    .and_then(|_| replace(&path, &key))
-                    .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
-                Ok(key)
-            }
-            Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
+            Ok(bytes) => match bytes.try_into() {
+                Ok(key) => return Ok(key),
+                Err(_) => {
+                    let aside = path.with_extension("key.damaged");
+                    fs::rename(&path, &aside).map_err(fails)?;
+                    tracing::warn!("{} was damaged: it is now {}", path.display(), aside.display());
+                }
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(fails(error)),
         }
+        let mut key = [0; 16];
+        rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())
+            .map_err(io::Error::from)
+            .and_then(|_| replace(&path, &key))
+            .map_err(fails)?;
+        Ok(key)
     }
 
     /// What was remembered, as far as it can be read.
@@ -118,14 +125,16 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_made_once_and_a_damaged_one_is_not_replaced() {
+    fn the_key_is_made_once_and_a_damaged_one_is_moved_aside() {
         let dir = tempfile::tempdir().unwrap();
         let state = StateDir::open(dir.path()).unwrap();
         assert_eq!(known_key(dir.path()), None);
         let key = state.key().unwrap();
         assert_eq!((state.key().unwrap(), known_key(dir.path())), (key, Some(key)));
         fs::write(dir.path().join(KEY), b"short").unwrap();
-        assert!(state.key().unwrap_err().contains("is damaged"));
+        let another = state.key().unwrap();
+        assert_ne!(another, key);
+        assert_eq!(fs::read(dir.path().join("node.key.damaged")).unwrap(), b"short");
     }
 
     #[test]

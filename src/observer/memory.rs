@@ -95,11 +95,9 @@ pub(super) fn gone(observed: &mut Observed, action: &Action, id: &ContainerId) {
 }
 
 /// A pull failed, or the engine would not even say whether the image is there.
-pub(super) fn pull_failed(observed: &mut Observed, image: &str, error: &DockerError) {
-    let failure = counted(observed.ledger.pulls.get(image), observed.at, "ErrImagePull", error, None);
+pub(super) fn pull_failed(observed: &mut Observed, image: &str, call: &Call, error: &DockerError) {
+    let failure = counted(observed.ledger.pulls.get(image), observed.at, word(call, error), error, None);
     observed.ledger.pulls.insert(image.into(), failure);
-    // Somebody may load it by hand meanwhile, so the next try begins with a look.
-    observed.images.remove(image);
 }
 
 /// A failure is remembered for the container (or image) it is about, and counted.
@@ -107,7 +105,7 @@ pub(super) fn failed(observed: &mut Observed, action: &Action, error: &DockerErr
     if let Call::InspectImage { image } | Call::PullImage { image } | Call::LoadSandboxImage { image } =
         &action.call
     {
-        return pull_failed(observed, image, error);
+        return pull_failed(observed, image, &action.call, error);
     }
     let Some((uid, fingerprint)) = about(observed, action) else { return };
     let name = action.container.as_deref().unwrap_or(SANDBOX);
@@ -139,7 +137,9 @@ fn word(call: &Call, error: &DockerError) -> &'static str {
         DockerError::NameInUse { holder: Some(_), .. } => "NameConflict",
         DockerError::NameInUse { holder: None, .. } => "NameStuck",
         DockerError::PortTaken { .. } => "PortConflict",
-        DockerError::Uncertain { .. } | DockerError::Unreachable { .. } => "EngineError",
+        DockerError::Uncertain { .. } | DockerError::Unreachable { .. } | DockerError::Conflict { .. } => {
+            "EngineError"
+        }
         DockerError::Refused { status: 500.., .. } => "EngineError",
         // The image (or the sandbox to join) went away this very moment: look again soon.
         DockerError::NotFound { .. }
@@ -149,7 +149,6 @@ fn word(call: &Call, error: &DockerError) -> &'static str {
         }
         DockerError::NotFound { .. }
         | DockerError::RemovalInProgress { .. }
-        | DockerError::Conflict { .. }
         | DockerError::Refused { .. }
         | DockerError::Foreign { .. } => match call {
             Call::CreateSandbox { .. } => "CreatePodSandboxError",

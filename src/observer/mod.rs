@@ -81,7 +81,8 @@ pub fn begin(observed: &mut Observed, action: &Action) {
         | Call::UnpauseContainer { .. }
         | Call::RemoveContainer { .. }
         | Call::UpdateContainer { .. } => {
-            observed.in_flight.entry(action.pod.clone()).or_default().insert(busy_key(action));
+            let busy = observed.in_flight.entry(action.pod.clone()).or_default();
+            *busy.entry(busy_key(action)).or_default() += 1;
         }
     }
     if let Call::StopContainer { id, .. } = &action.call {
@@ -89,12 +90,12 @@ pub fn begin(observed: &mut Observed, action: &Action) {
     }
 }
 
-/// What is busy while an action is under way: the whole pod when it is about the sandbox, the container when
-/// an instance of it may come to life or end, and the instance alone when it is looked at or cleared away.
+/// What is busy while an action is under way: the instance alone when it is looked at or cleared away,
+/// otherwise the container, of which an instance may come to life or end, and for the sandbox the whole pod.
 fn busy_key(action: &Action) -> Arc<str> {
     match (&action.container, &action.call) {
+        (_, Call::InspectContainer { id } | Call::RemoveContainer { id }) => id.0.clone(),
         (None, _) => SANDBOX.into(),
-        (Some(_), Call::InspectContainer { id } | Call::RemoveContainer { id }) => id.0.clone(),
         (Some(container), _) => container.as_str().into(),
     }
 }
@@ -109,6 +110,11 @@ pub fn fold(observed: &mut Observed, at: Time, action: &Action, outcome: &Outcom
         Outcome::Done(fact) => done(observed, action, fact),
         // Nothing was sent: that tells of the engine, and nothing of the container.
         Outcome::Refused(DockerError::Unreachable { .. }) => return true,
+        // The container is not in the state in which it was seen: what was observed is stale.
+        Outcome::Refused(error @ DockerError::Conflict { .. }) => {
+            memory::failed(observed, action, error);
+            return true;
+        }
         Outcome::Refused(error) => refused(observed, action, error),
         Outcome::Uncertain(error) => {
             memory::failed(observed, action, error);
@@ -132,11 +138,15 @@ fn finish(observed: &mut Observed, action: &Action) {
         | Call::UnpauseContainer { .. }
         | Call::RemoveContainer { .. }
         | Call::UpdateContainer { .. } => {
-            let busy = observed.in_flight.get(&action.pod).map(|busy| busy.without(&busy_key(action)));
-            match busy {
-                Some(busy) if !busy.is_empty() => observed.in_flight.insert(action.pod.clone(), busy),
-                _ => observed.in_flight.remove(&action.pod),
-            };
+            let Some(busy) = observed.in_flight.get_mut(&action.pod) else { return };
+            let key = busy_key(action);
+            match busy.get(&key).copied() {
+                Some(count @ 2..) => drop(busy.insert(key, count - 1)),
+                Some(0 | 1) | None => drop(busy.remove(&key)),
+            }
+            if busy.is_empty() {
+                observed.in_flight.remove(&action.pod);
+            }
         }
     }
 }
@@ -234,9 +244,9 @@ fn end_of(exit: Option<&Exit>, at: Time) -> Exit {
 fn refused(observed: &mut Observed, action: &Action, error: &DockerError) {
     match &action.call {
         Call::PullImage { image } | Call::LoadSandboxImage { image } => {
-            memory::pull_failed(observed, image, error);
+            memory::pull_failed(observed, image, &action.call, error);
         }
-        Call::InspectImage { image } => memory::pull_failed(observed, image, error),
+        Call::InspectImage { image } => memory::pull_failed(observed, image, &action.call, error),
         // The image was there a moment ago: ask again before the next try.
         Call::CreateSandbox { config } | Call::CreateContainer { config }
             if matches!(error, DockerError::NotFound { .. }) =>

@@ -33,7 +33,16 @@ pub fn sandbox_delay(streak: u32) -> Duration {
     doubled(Duration::from_secs(1), streak, CAP)
 }
 
+/// An engine that was killed in the middle of a start can refuse that container for ever ("task already
+/// exists"): after so many tries another is made.
+const TRIES: u32 = 3;
+
 impl Failure {
+    /// True when the same container is not worth another try.
+    pub fn is_hopeless(&self) -> bool {
+        &*self.word == "EngineError" && self.count >= TRIES
+    }
+
     /// When the same may be tried again.
     pub fn retry_at(&self) -> Time {
         let (first, cap) = match &*self.word {

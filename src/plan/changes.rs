@@ -188,11 +188,7 @@ fn in_sandbox(
 ) -> Vec<Change> {
     let (field, before, now) = match group {
         Group::Network => ("hostNetwork", is_host(&old.network_mode), is_host(&new.network_mode)),
-        Group::Names => (
-            "hostname",
-            format!("{} {}", old.hostname.as_deref().unwrap_or(""), old.extra_hosts.join(" ")),
-            format!("{} {}", new.hostname.as_deref().unwrap_or(""), new.extra_hosts.join(" ")),
-        ),
+        Group::Names => ("hostname", names(old, new), names(new, new)),
         Group::Dns => ("dnsConfig", dns(old), dns(new)),
         Group::Ports => ("ports", ports(old), ports(new)),
         Group::Namespaces => (
@@ -219,6 +215,12 @@ fn place_of(declared: &Declared, group: Group, path: String) -> String {
         }
         _ => path,
     }
+}
+
+/// With the host's network a container has the host's name, which inspect shows and nobody declared.
+fn names(config: &ContainerConfig, wanted: &ContainerConfig) -> String {
+    let hostname = config.hostname.as_deref().filter(|_| wanted.hostname.is_some()).unwrap_or("");
+    [&[hostname.to_owned()], &config.extra_hosts[..]].concat().join(" ").trim().to_owned()
 }
 
 fn is_host(mode: &str) -> String {

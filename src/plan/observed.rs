@@ -22,9 +22,9 @@ pub struct Observed {
     /// Images that were asked for, as they are written in manifests: there or not.
     pub images: OrdMap<Arc<str>, Image>,
     pub ledger: Ledger,
-    /// Actions that were begun and have not ended: per pod, the containers they are for.
+    /// Actions that were begun and have not ended: per pod, what they keep busy, and how many of them do.
     #[serde(skip)]
-    pub in_flight: OrdMap<PodKey, OrdSet<Arc<str>>>,
+    pub in_flight: OrdMap<PodKey, OrdMap<Arc<str>, u32>>,
     /// Images that are being pulled or looked up now.
     #[serde(skip)]
     pub pulling: OrdSet<Arc<str>>,

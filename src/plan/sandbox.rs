@@ -4,7 +4,9 @@
 
 use crate::model::RestartPolicy;
 use crate::plan::changes::{self, Difference};
+use crate::plan::ledger::Failure;
 use crate::plan::scene::{Part, Scene, Status};
+use crate::plan::teardown::SANDBOX_GRACE;
 use crate::plan::{Call, Cause, Declared, Instance, Role, State, backoff, images, regular, render, teardown};
 
 /// What the pod's sandbox is good for.
@@ -27,8 +29,9 @@ pub fn judge<'a>(scene: &mut Scene<'a>, declared: &'a Declared) -> Judged<'a> {
             None => Judged::Lost { cause: Cause::Missing { what: "sandbox" }, changed: false },
         };
     };
-    if newest.is_running() && sandboxes.any(|older| older.is_running()) {
-        return lost("is there twice");
+    // Somebody may have started an older one by hand. The kubelet gives both up (SB-2); one is enough.
+    for older in sandboxes.filter(|older| older.is_alive()) {
+        teardown::stop(scene, older, Some(SANDBOX_GRACE), &Cause::Superseded { by: newest.attempt });
     }
     match &newest.state {
         State::Created if newest.fingerprint == declared.fingerprint => {
@@ -67,7 +70,10 @@ pub fn judge<'a>(scene: &mut Scene<'a>, declared: &'a Declared) -> Judged<'a> {
 
 fn start<'a>(scene: &mut Scene<'a>, declared: &'a Declared, sandbox: &'a Instance) -> Judged<'a> {
     let failure = scene.failure(&declared.uid, Role::Sandbox.name(), &declared.fingerprint);
-    if !scene.holds_back(None, failure) {
+    if failure.is_some_and(Failure::is_hopeless) {
+        let why = "could not be started again and again".into();
+        teardown::remove(scene, sandbox, &Cause::SandboxLost { why });
+    } else if !scene.holds_back(None, failure) {
         scene.act_on(sandbox, Call::StartContainer { id: sandbox.id.clone() }, Cause::NotStarted);
     }
     Judged::Busy

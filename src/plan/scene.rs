@@ -1,7 +1,5 @@
 //! One pod on the scene: what is desired of it, what is observed of it, and the verdict being written.
 
-use std::sync::Arc;
-
 use crate::model::{Container, ContainerId, PodKey, Time, Uid};
 use crate::plan::ledger::{Ended, Failure, Memo, SANDBOX};
 use crate::plan::{
@@ -224,7 +222,8 @@ impl<'a> Scene<'a> {
 
 /// The words of the ledger, as the constants that a [`Reason`] carries.
 fn word(text: &str) -> &'static str {
-    const WORDS: [&str; 10] = [
+    const WORDS: [&str; 11] = [
+        "ErrImageInspect",
         "NameConflict",
         "NameStuck",
         "PortConflict",
@@ -314,13 +313,15 @@ impl Declared {
     }
 }
 
-/// The key under which an action keeps others out: see `Observed::in_flight`.
+/// Is something under way that this action could disturb, or that could disturb it? See
+/// `Observed::in_flight`. What is about a sandbox waits for everything in its pod, except for a look or for
+/// clearing away an instance that is not the one in use.
 pub fn is_busy(observed: &Observed, action: &Action) -> bool {
     let Some(busy) = observed.in_flight.get(&action.pod) else { return false };
-    let sandbox: Arc<str> = SANDBOX.into();
-    let whole_pod = action.container.is_none() || busy.contains(&sandbox);
-    let id = action.call.id().map(|ContainerId(id)| id.clone());
-    whole_pod
-        || id.is_some_and(|id| busy.contains(&id))
-        || action.container.as_deref().is_some_and(|name| busy.contains(name))
+    let alone = matches!(action.call, Call::InspectContainer { .. } | Call::RemoveContainer { .. });
+    let container = action.container.as_deref().unwrap_or(SANDBOX);
+    let of_pod = busy.contains_key(SANDBOX) || (action.container.is_none() && !alone);
+    of_pod
+        || busy.contains_key(container)
+        || action.call.id().is_some_and(|ContainerId(id)| busy.contains_key(id))
 }

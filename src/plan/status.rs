@@ -170,7 +170,10 @@ impl Report {
             name: part.name().to_owned(),
             image: part.container.image.clone(),
             ready: is_ready(part, &known),
-            restart_count: newest.map_or(0, |instance| instance.attempt),
+            restart_count: newest
+                .map(|instance| instance.attempt)
+                .max(scene.memo(uid, part.name()).and_then(|memo| memo.attempt))
+                .unwrap_or(0),
             container_id: newest.map(|instance| format!("docker://{}", instance.id)),
             state,
             last_state: remembered.filter(|_| !is_ended).map(terminated),

@@ -4,7 +4,7 @@ use crate::plan::scene::Scene;
 use crate::plan::{Call, Cause, Instance, Role, State};
 
 /// The kubelet's time for a sandbox to stop (`StopPodSandbox`); ours ends at once when asked.
-const SANDBOX_GRACE: u32 = 10;
+pub const SANDBOX_GRACE: u32 = 10;
 
 /// Stops and removes every one of these, whatever state it is in.
 pub fn remove_all(scene: &mut Scene, instances: &[&Instance], grace: Option<u32>, cause: &Cause) {

@@ -67,18 +67,34 @@ fn an_image_is_looked_up_or_pulled_as_its_policy_says() {
 #[test]
 fn a_failed_pull_waits_longer_each_time_and_keeps_the_last_error() {
     let (desired, mut observed) = world(PullPolicy::IfNotPresent);
-    let mut pauses = Vec::new();
-    for _ in 0..7 {
-        asked(&desired, &mut observed, false, Err("no such host"));
+    let mut pulls = Vec::new();
+    while pulls.len() < 8 {
+        if asked(&desired, &mut observed, false, Err("no such host")).contains("pull") {
+            pulls.push(observed.at);
+        }
         let wait = waits(&desired, &observed).remove(0);
         assert_eq!(wait.reason.message, "Back-off pulling image \"example/app:1\": no such host");
         let until = wait.until.unwrap();
-        pauses.push(until.since(observed.at).as_secs());
         observed.at = until - Duration::from_millis(1);
-        assert_eq!(plan(&desired, &observed), [], "one millisecond before the back-off ends");
+        assert_eq!(plan(&desired, &observed), [], "one millisecond before the wake-up");
         observed.at = until;
     }
+    let pauses: Vec<u64> = pulls.windows(2).map(|pair| pair[1].since(pair[0]).as_secs()).collect();
     assert_eq!(pauses, [10, 20, 40, 80, 160, 300, 300]);
+}
+
+#[test]
+fn an_image_that_is_loaded_during_a_back_off_is_found_within_ten_seconds() {
+    let (desired, mut observed) = world(PullPolicy::IfNotPresent);
+    for _ in 0..5 {
+        asked(&desired, &mut observed, false, Err("no such host"));
+        observed.at = waits(&desired, &observed)[0].until.unwrap();
+    }
+    asked(&desired, &mut observed, false, Err("no such host"));
+    let until = waits(&desired, &observed)[0].until.unwrap();
+    assert!(until.since(observed.at).as_secs() <= 10);
+    observed.at = until;
+    assert_eq!(asked(&desired, &mut observed, true, Err("no such host")), "look, create");
 }
 
 #[test]

@@ -237,8 +237,8 @@ impl Manifests {
     }
 }
 
-/// A new version of a file. A document that is bad keeps its last good version; when it was never good, it may
-/// be any of the pods that are missing now, so all of them stay.
+/// A new version of a file. A document that is bad keeps its last good version; and while any is bad, the file
+/// may be half written, so no pod that it declared is taken away.
 fn reread(node: &Node, digest: u128, reading: Reading, previous: Option<&Arc<File>>) -> File {
     let before = previous.map_or(&[][..], |file| &file.pods);
     let last_good = |key: &PodKey| before.iter().find(|pod| pod.key == *key).cloned();
@@ -258,7 +258,7 @@ fn reread(node: &Node, digest: u128, reading: Reading, previous: Option<&Arc<Fil
         unknown |= good.is_none();
         pods.extend(good);
     }
-    if unknown {
+    if has_errors || unknown {
         let missing = before.iter().filter(|old| !pods.iter().any(|pod| pod.key == old.key));
         pods.extend(missing.cloned().collect::<Vec<_>>());
     }
