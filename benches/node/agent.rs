@@ -67,7 +67,13 @@ impl Agent {
         let log = fs::File::create(path("agent.log")).map_err(|error| error.to_string())?;
         let child = Command::new(binary)
             .args(["run", "--node-name", NODE, "--sync-frequency", sync])
-            .args(["--engine", &format!("unix://{socket}"), "--engine-concurrency", "4"])
+            .args([
+                "--engine",
+                &format!("unix://{socket}"),
+                "--engine-concurrency",
+                "4",
+                "--allow-mass-delete",
+            ])
             .arg("--config")
             .arg(path("pods"))
             .arg("--state-dir")

@@ -83,7 +83,7 @@ impl<D: Docker> Work<'_, D> {
             match timeout_at(deadline, next).await {
                 Err(_) => return Ok(End::TimeOut(waiting)),
                 Ok(Some((action, outcome))) => {
-                    lanes.leave(&action.call);
+                    lanes.leave(&action);
                     self.ended(&action, &outcome);
                 }
                 Ok(None) => self.unsure = true,

@@ -279,7 +279,7 @@ impl Agent {
     fn ended(&mut self, ended: Ended) {
         let Ended { action, took, outcome } = ended;
         let at = self.observed.at;
-        self.lanes.leave(&action.call);
+        self.lanes.leave(&action);
         self.journal.action(at, &action, took, &outcome);
         self.touched.insert(action.pod.clone());
         let unsure = observer::fold(&mut self.observed, at, &action, &outcome);

@@ -18,20 +18,22 @@ enum Lane {
     Pull,
     /// A stop waits for a process, so it costs nothing but patience.
     Stop,
+    /// Removing, and stopping a sandbox, which ends at once and gives its network back: CPU in dockerd.
     Remove,
 }
 
 impl Lane {
     const ALL: [Lane; 5] = [Lane::Look, Lane::Start, Lane::Pull, Lane::Stop, Lane::Remove];
 
-    fn of(call: &Call) -> Self {
-        match call {
+    fn of(action: &Action) -> Self {
+        match &action.call {
             Call::InspectImage { .. } | Call::InspectContainer { .. } => Lane::Look,
             Call::PullImage { .. } | Call::LoadSandboxImage { .. } => Lane::Pull,
             Call::CreateSandbox { .. }
             | Call::CreateContainer { .. }
             | Call::StartContainer { .. }
             | Call::UpdateContainer { .. } => Lane::Start,
+            Call::StopContainer { .. } if action.container.is_none() => Lane::Remove,
             Call::StopContainer { .. } | Call::UnpauseContainer { .. } => Lane::Stop,
             Call::RemoveContainer { .. } => Lane::Remove,
         }
@@ -63,7 +65,7 @@ impl Lanes {
         let mut waiting: BTreeSet<PodKey> = BTreeSet::new();
         let mut admitted = Vec::new();
         for action in plan {
-            let lane = Lane::of(&action.call) as usize;
+            let lane = Lane::of(&action) as usize;
             if waiting.contains(&action.pod) || self.taken[lane] >= self.places[lane] {
                 waiting.insert(action.pod);
             } else {
@@ -74,8 +76,8 @@ impl Lanes {
         admitted
     }
 
-    pub fn leave(&mut self, call: &Call) {
-        let lane = Lane::of(call) as usize;
+    pub fn leave(&mut self, action: &Action) {
+        let lane = Lane::of(action) as usize;
         self.taken[lane] = self.taken[lane].saturating_sub(1);
     }
 }
@@ -113,7 +115,7 @@ mod tests {
             "a b d",
             "c's stop comes after its start, d's start finds no place"
         );
-        lanes.leave(&start("a").call);
+        lanes.leave(&start("a"));
         assert_eq!(names(&lanes.admit(vec![start("c"), start("d")])), "c");
     }
 }
