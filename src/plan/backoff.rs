@@ -38,9 +38,10 @@ pub fn sandbox_delay(streak: u32) -> Duration {
 const TRIES: u32 = 3;
 
 impl Failure {
-    /// True when the same container is not worth another try.
-    pub fn is_hopeless(&self) -> bool {
-        &*self.word == "EngineError" && self.count >= TRIES
+    /// True when this very container is not worth another try.
+    pub fn is_hopeless(&self, instance: &Instance) -> bool {
+        let is_of_it = instance.created_at.is_some_and(|created| self.at > created);
+        is_of_it && &*self.word == "EngineError" && self.count >= TRIES
     }
 
     /// When the same may be tried again.

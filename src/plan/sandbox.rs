@@ -4,7 +4,6 @@
 
 use crate::model::RestartPolicy;
 use crate::plan::changes::{self, Difference};
-use crate::plan::ledger::Failure;
 use crate::plan::scene::{Part, Scene, Status};
 use crate::plan::teardown::SANDBOX_GRACE;
 use crate::plan::{Call, Cause, Declared, Instance, Role, State, backoff, images, regular, render, teardown};
@@ -70,7 +69,7 @@ pub fn judge<'a>(scene: &mut Scene<'a>, declared: &'a Declared) -> Judged<'a> {
 
 fn start<'a>(scene: &mut Scene<'a>, declared: &'a Declared, sandbox: &'a Instance) -> Judged<'a> {
     let failure = scene.failure(&declared.uid, Role::Sandbox.name(), &declared.fingerprint);
-    if failure.is_some_and(Failure::is_hopeless) {
+    if failure.is_some_and(|failure| failure.is_hopeless(sandbox)) {
         let why = "could not be started again and again".into();
         teardown::remove(scene, sandbox, &Cause::SandboxLost { why });
     } else if !scene.holds_back(None, failure) {

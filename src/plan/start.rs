@@ -1,7 +1,7 @@
 //! Bringing one container up: image, back-off, create, start; and replacing one that must go.
 
 use crate::plan::backoff;
-use crate::plan::ledger::{Ended, Failure};
+use crate::plan::ledger::Ended;
 use crate::plan::scene::{Part, Scene, Status};
 use crate::plan::{Call, Cause, Instance, Role, images, render, teardown};
 
@@ -11,7 +11,7 @@ pub fn bring_up(scene: &mut Scene, part: &Part, sandbox: &Instance, status: &Sta
     let failure = scene.failure(uid, part.name(), part.fingerprint);
     match status {
         Status::Created(instance) if instance.joins(sandbox) && instance.fingerprint == *part.fingerprint => {
-            if failure.is_some_and(Failure::is_hopeless) {
+            if failure.is_some_and(|failure| failure.is_hopeless(instance)) {
                 teardown::remove(scene, instance, &cause);
             } else if !scene.holds_back(Some(part.name()), failure) {
                 let id = instance.id.clone();
