@@ -302,7 +302,8 @@ impl Agent {
             // That a container of a pod that goes on was stopped, and has not finished, must outlive a crash:
             // see `Memo::stopped`.
             let stops = admitted.iter().any(|action| {
-                matches!(action.call, Call::StopContainer { .. }) && self.desired.get(&action.pod).is_some()
+                matches!(action.call, Call::StopContainer { .. } | Call::UpdateContainer { .. })
+                    && self.desired.get(&action.pod).is_some()
             });
             admitted.into_iter().for_each(|action| self.begin(action));
             if stops {

@@ -219,6 +219,12 @@ pub fn tidy(observed: &mut Observed, desired: &Desired) {
     for uid in forget {
         observed.ledger.pods.remove(&uid);
     }
+    if !observed.ledger.updated.is_empty() {
+        let instances = observed.pods.values().flat_map(|pod| &pod.instances);
+        let here: BTreeSet<&ContainerId> = instances.map(|instance| &instance.id).collect();
+        let updated = observed.ledger.updated.iter().filter(|id| here.contains(id)).cloned();
+        observed.ledger.updated = updated.collect();
+    }
 }
 
 fn memo(observed: &mut Observed, uid: &Uid, name: &str, change: impl FnOnce(&mut Memo)) {

@@ -88,6 +88,9 @@ pub fn begin(observed: &mut Observed, action: &Action) {
     if let Call::StopContainer { id, .. } = &action.call {
         memory::stopping(observed, action, id);
     }
+    if let Call::UpdateContainer { id, .. } = &action.call {
+        observed.ledger.updated.insert(id.clone());
+    }
 }
 
 /// What is busy while an action is under way: the instance alone when it is looked at or cleared away,

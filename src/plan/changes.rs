@@ -20,9 +20,10 @@ pub enum Difference {
     Replace(Vec<Change>),
 }
 
-/// Compares a container with its declaration.
-pub fn of_container(part: &Part, instance: &Instance) -> Difference {
-    if instance.fingerprint == *part.fingerprint {
+/// Compares a container with its declaration. `was_updated`: its limits were changed since its label was
+/// written, so that only inspect knows them.
+pub fn of_container(part: &Part, instance: &Instance, was_updated: bool) -> Difference {
+    if instance.fingerprint == *part.fingerprint && !was_updated {
         return Difference::Same;
     }
     let Some(config) = &instance.config else { return Difference::NeedsLook };
@@ -42,7 +43,7 @@ pub fn of_container(part: &Part, instance: &Instance) -> Difference {
         return Difference::Replace(replace);
     }
     // The label keeps the digest of the limits it was created with; what counts is what the engine has now.
-    if groups.contains(&Group::Resources) && config.resources != wanted.resources {
+    if (was_updated || groups.contains(&Group::Resources)) && config.resources != wanted.resources {
         let changes = vec![resources(part, config, &wanted)];
         // An update can change a memory limit but not take it away: 0 means "as it is", -1 is refused.
         let unlimited = config.resources.memory > 0 && wanted.resources.memory == 0;

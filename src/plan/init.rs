@@ -180,7 +180,7 @@ fn running_sidecar<'a>(
     after(parts, index, count, walk);
     let liveness =
         part.container.liveness_probe.is_some() && instance.probes.liveness == Some(Probed::Failure);
-    match changes::of_container(&part, instance) {
+    match changes::of_container(&part, instance, scene.was_updated(instance)) {
         Difference::NeedsLook => scene.look(instance, "configuration"),
         Difference::Replace(changes) => {
             walk.steps.push(Step::Replace { part, instance, cause: Cause::Changed { changes } });

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use im::OrdMap;
+use im::{OrdMap, OrdSet};
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Time, Uid};
+use crate::model::{ContainerId, Time, Uid};
 use crate::plan::{Fingerprint, SourceKind};
 
 /// Memory, as a value. Written to disk by the agent, handed back in `Observed`.
@@ -14,6 +14,9 @@ use crate::plan::{Fingerprint, SourceKind};
 pub struct Ledger {
     /// Per pod life and container name; the sandbox's name is [`SANDBOX`].
     pub pods: OrdMap<Uid, Arc<PodMemo>>,
+    /// Containers whose limits were changed in place: their labels no longer say what their limits are.
+    /// Written before the change, so that no crash can lose it.
+    pub updated: OrdSet<ContainerId>,
     /// Per image as it is written in manifests.
     pub pulls: OrdMap<Arc<str>, Failure>,
 }

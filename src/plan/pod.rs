@@ -19,7 +19,7 @@ pub fn judge<'a>(
     pod: &'a PodObserved,
 ) -> Verdict {
     let is_settled = match declared {
-        Some(declared) => is_settled(declared, pod),
+        Some(declared) => is_settled(declared, pod) && !was_updated(observed, pod),
         // It was there a moment ago.
         None => pod.instances.is_empty(),
     };
@@ -58,6 +58,12 @@ fn is_settled(declared: &Declared, pod: &PodObserved) -> bool {
                 && instance.joins(sandbox)
                 && !regular::outlived(instance, sandbox)
         })
+}
+
+/// Limits that were changed in place are in no label: the short way cannot judge them.
+fn was_updated(observed: &Observed, pod: &PodObserved) -> bool {
+    let updated = &observed.ledger.updated;
+    !updated.is_empty() && pod.instances.iter().any(|instance| updated.contains(&instance.id))
 }
 
 fn declared_pod<'a>(scene: &mut Scene<'a>, declared: &'a Declared) {

@@ -73,7 +73,9 @@ fn why_again(scene: &Scene, part: &Part, end: &Ended) -> Option<Cause> {
 fn changed_since(scene: &Scene, part: &Part, end: &Ended) -> Cause {
     let mut instances = scene.instances(&part.declared.uid, part.name());
     let newest = instances.next().filter(|instance| instance.attempt == end.attempt);
-    if let Some(Difference::Replace(changes)) = newest.map(|instance| changes::of_container(part, instance)) {
+    if let Some(Difference::Replace(changes)) =
+        newest.map(|i| changes::of_container(part, i, scene.was_updated(i)))
+    {
         return Cause::Changed { changes };
     }
     let groups = part.fingerprint.differences(&end.fingerprint);
@@ -93,7 +95,7 @@ fn running<'a>(scene: &mut Scene<'a>, part: &Part<'a>, instance: &'a Instance, s
     }
     let failed = |probe: Option<Probed>| probe == Some(Probed::Failure);
     let c = part.container;
-    match changes::of_container(part, instance) {
+    match changes::of_container(part, instance, scene.was_updated(instance)) {
         Difference::NeedsLook => scene.look(instance, "configuration"),
         Difference::Replace(changes) => {
             return replace(scene, part, instance, Cause::Changed { changes });

@@ -195,6 +195,11 @@ impl<'a> Scene<'a> {
         true
     }
 
+    /// Were its limits changed in place since it was made?
+    pub fn was_updated(&self, instance: &Instance) -> bool {
+        self.observed.ledger.updated.contains(&instance.id)
+    }
+
     /// True, and a wait, while an instance could not be looked at or cleared away a moment ago.
     pub fn is_stuck(&mut self, instance: &Instance) -> bool {
         let memo = self.memo(&instance.uid, instance.role.name());

@@ -256,7 +256,11 @@ impl World {
             observer::begin(&mut self.observed, action);
         }
         // That something is stopped must outlive a crash; the rest may be lost for a second.
-        self.save(planned.iter().any(|action| matches!(action.call, Call::StopContainer { .. })));
+        self.save(
+            planned.iter().any(|action| {
+                matches!(action.call, Call::StopContainer { .. } | Call::UpdateContainer { .. })
+            }),
+        );
         self.flight.extend(planned.iter().cloned());
         planned
     }

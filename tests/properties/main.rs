@@ -211,7 +211,9 @@ fn ended(world: &World) -> Vec<(Uid, String, String)> {
         for (container, fingerprint) in declared.containers() {
             let memo = world.observed.ledger.memo(&declared.uid, &container.name);
             let regular = declared.pod.spec.containers.iter().any(|c| c.name == container.name);
-            if regular && memo.and_then(|m| m.ended.as_ref()).is_some_and(|e| e.fingerprint == *fingerprint) {
+            // The newest run counts: a definition that is declared again after another one may run again.
+            let newest = memo.and_then(|m| m.ended.as_ref().filter(|end| m.attempt == Some(end.attempt)));
+            if regular && newest.is_some_and(|end| end.fingerprint == *fingerprint) {
                 found.push((declared.uid.clone(), container.name.clone(), fingerprint.to_string()));
             }
         }
