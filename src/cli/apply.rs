@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::cli::declare::declare;
 use crate::cli::failure::Failure;
 use crate::cli::output::{self, Progress};
-use crate::cli::target::Target;
+use crate::cli::target::{SandboxImage, Target};
 use crate::cli::work::{End, Work};
 use crate::cli::{live, look, render};
 use crate::model::Time;
@@ -17,7 +17,7 @@ use crate::node::agent::Lanes;
 use crate::node::clock::Clock;
 use crate::node::lock::NodeLock;
 use crate::node::state::StateDir;
-use crate::plan::{BUILTIN_SANDBOX_IMAGE, Desired, Node, Observed, PodObserved, SourceKind, Wait};
+use crate::plan::{Desired, Node, Observed, PodObserved, SourceKind, Wait};
 
 /// Do what `plan` says, once, and wait until nothing is left to do
 ///
@@ -41,23 +41,15 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
 
-    /// Image of the containers that hold each pod's namespaces; the default one is inside podkeeper
-    #[arg(
-        long,
-        env = "PODKEEPER_SANDBOX_IMAGE",
-        hide_env_values = true,
-        value_name = "IMAGE",
-        default_value = BUILTIN_SANDBOX_IMAGE
-    )]
-    sandbox_image: String,
+    #[command(flatten)]
+    sandbox_image: SandboxImage,
 }
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let state = StateDir::open(&args.target.state_dir()).map_err(Failure::Error)?;
     let _lock = NodeLock::take(&args.target.engine(), &args.target.node_name()).map_err(Failure::Error)?;
     let key = state.key().map_err(Failure::Error)?;
-    let node =
-        Node { name: args.target.node_name().into(), key, sandbox_image: args.sandbox_image.as_str().into() };
+    let node = Node { name: args.target.node_name().into(), key, sandbox_image: args.sandbox_image.name() };
     let desired = declare(&node, &args.paths)?;
     let deadline = Instant::now().checked_add(args.timeout).unwrap_or_else(far);
     live::block_on(async {

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::model::diagnosis::is_unsafe;
+
 /// Shows text with every character that a terminal would obey, or that cannot be seen, escaped.
 pub struct Safe<'a>(pub &'a str);
 
@@ -30,20 +32,6 @@ impl fmt::Display for Safe<'_> {
 /// The same as a value, for text that is kept.
 pub fn safe(text: &str) -> String {
     Safe(text).to_string()
-}
-
-fn is_unsafe(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{00ad}' | '\u{061c}' | '\u{feff}'
-            // Zero width, and marks of direction.
-            | '\u{200b}'..='\u{200f}'
-            // Line and paragraph separators, embeddings and overrides of direction.
-            | '\u{2028}'..='\u{202e}'
-            // Invisible operators and isolates of direction.
-            | '\u{2060}'..='\u{2069}'
-            // Tags: invisible letters.
-            | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

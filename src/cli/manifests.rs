@@ -1,15 +1,14 @@
 //! Manifests that a command line names: files, directories, standard input.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::cli::failure::Failure;
 use crate::model::diagnosis::{Diagnosis, Severity};
 use crate::model::read::{self, MAX_BYTES, Options, Reading};
 use crate::model::{Place, PodKey};
+use crate::node::sources::file::{is_manifest, open_regular};
 
 /// A file's name and its content.
 type Content = (String, Vec<u8>);
@@ -43,7 +42,11 @@ fn gather(path: &Path, contents: &mut Vec<Content>) -> Result<(), Failure> {
             files.push(entry.map_err(|error| fail(&name, &error))?.path());
         }
         files.sort();
-        for file in files.iter().filter(|file| is_manifest(file) && !file.is_dir()) {
+        let counts = |file: &&PathBuf| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            is_manifest(&name) && !file.is_dir()
+        };
+        for file in files.iter().filter(counts) {
             contents.push(content(file)?);
         }
     } else {
@@ -52,22 +55,9 @@ fn gather(path: &Path, contents: &mut Vec<Content>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The endings that count in a directory; never dot files (`..data`) or what editors leave (`web.yaml~`).
-fn is_manifest(path: &Path) -> bool {
-    let hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
-    !hidden && path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml" || ending == "json")
-}
-
-/// Never blocks: a pipe opens at once and is refused.
 fn content(path: &Path) -> Result<Content, Failure> {
     let name = path.to_string_lossy().into_owned();
-    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
-    let file = file.map_err(|error| fail(&name, &error))?;
-    let meta = file.metadata().map_err(|error| fail(&name, &error))?;
-    if !meta.is_file() {
-        return Err(Failure::error(format!("{name}: not a regular file: give - as PATH and pipe it in")));
-    }
+    let file = open_regular(path).map_err(|error| fail(&name, &error))?.0;
     let bytes = limited(file).map_err(|error| fail(&name, &error))?;
     Ok((name, bytes))
 }

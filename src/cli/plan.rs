@@ -12,11 +12,11 @@ use crate::cli::escape::Safe;
 use crate::cli::failure::Failure;
 use crate::cli::output::{self, Format, Paint};
 use crate::cli::snapshot::Snapshot;
-use crate::cli::target::Target;
+use crate::cli::target::{SandboxImage, Target};
 use crate::cli::{json, live, look, render, yaml};
 use crate::docker::Look;
 use crate::node::state;
-use crate::plan::{BUILTIN_SANDBOX_IMAGE, Desired, Node, Observed};
+use crate::plan::{Desired, Node, Observed};
 use crate::sim::rehearse;
 
 /// Print what would be done, in order, each step with its cause; touch nothing
@@ -37,15 +37,8 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
 
-    /// Image of the containers that hold each pod's namespaces; the default one is inside podkeeper
-    #[arg(
-        long,
-        env = "PODKEEPER_SANDBOX_IMAGE",
-        hide_env_values = true,
-        value_name = "IMAGE",
-        default_value = BUILTIN_SANDBOX_IMAGE
-    )]
-    sandbox_image: String,
+    #[command(flatten)]
+    sandbox_image: SandboxImage,
 
     /// How to print the plan
     #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
@@ -119,7 +112,7 @@ fn offline(args: &Args, snapshot: Snapshot) -> Result<(Desired, Observed), Failu
 
 fn node(name: String, args: &Args) -> Node {
     let key = state::known_key(&args.target.state_dir()).unwrap_or_default();
-    Node { name: name.into(), key, sandbox_image: args.sandbox_image.as_str().into() }
+    Node { name: name.into(), key, sandbox_image: args.sandbox_image.name() }
 }
 
 fn note_no_key(target: &Target) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::cli::failure::Failure;
 use crate::cli::live::block_on;
 use crate::cli::not_yet::NotYet;
-use crate::cli::target::Target;
+use crate::cli::target::{SandboxImage, Target};
 use crate::node::agent::{self, Agent};
 use crate::node::api;
 use crate::node::bollard::{Endpoint, Engine};
@@ -16,7 +16,7 @@ use crate::node::lock::NodeLock;
 use crate::node::sources::watch;
 use crate::node::state::StateDir;
 use crate::node::store::Store;
-use crate::plan::{BUILTIN_SANDBOX_IMAGE, Node, SourceKind};
+use crate::plan::{Node, SourceKind};
 
 /// Run the agent: keep the engine equal to the manifests, until a signal
 #[derive(clap::Args)]
@@ -56,9 +56,8 @@ pub struct Args {
     #[arg(long, env = "PODKEEPER_ENGINE_CONCURRENCY", hide_env_values = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     engine_concurrency: Option<u16>,
 
-    /// Image of the containers that hold each pod's namespaces; the default one is inside podkeeper
-    #[arg(long, env = "PODKEEPER_SANDBOX_IMAGE", hide_env_values = true, value_name = "IMAGE", default_value = BUILTIN_SANDBOX_IMAGE)]
-    sandbox_image: String,
+    #[command(flatten)]
+    sandbox_image: SandboxImage,
 
     /// Believe a source at once that takes back most or all of its pods
     #[arg(long, env = "PODKEEPER_ALLOW_MASS_DELETE", hide_env_values = true)]
@@ -94,7 +93,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let node = Node {
         name: args.target.node_name().into(),
         key: state.key().map_err(Failure::Error)?,
-        sandbox_image: args.sandbox_image.into(),
+        sandbox_image: args.sandbox_image.name(),
     };
     let kept = state.kept("manifests");
     let settings = agent::Settings {

@@ -1,6 +1,9 @@
 //! Which engine, which node, whose state: the flags that every command with an engine shares.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::plan::BUILTIN_SANDBOX_IMAGE;
 
 /// Which engine, which node, whose state
 #[derive(Clone, Debug, clap::Args)]
@@ -18,6 +21,26 @@ pub struct Target {
     /// $XDG_STATE_HOME/podkeeper]
     #[arg(long, env = "PODKEEPER_STATE_DIR", hide_env_values = true, value_name = "DIR")]
     state_dir: Option<PathBuf>,
+}
+
+/// What pods live in, for every command that declares some
+#[derive(Clone, Debug, clap::Args)]
+pub struct SandboxImage {
+    /// Image of the containers that hold each pod's namespaces; the default one is inside podkeeper
+    #[arg(
+        long = "sandbox-image",
+        env = "PODKEEPER_SANDBOX_IMAGE",
+        hide_env_values = true,
+        value_name = "IMAGE",
+        default_value = BUILTIN_SANDBOX_IMAGE
+    )]
+    name: String,
+}
+
+impl SandboxImage {
+    pub fn name(&self) -> Arc<str> {
+        self.name.as_str().into()
+    }
 }
 
 /// A node's name becomes the value of a label, and part of names: letters, digits, `-`, `_` and `.`.

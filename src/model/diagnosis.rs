@@ -84,10 +84,18 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// What a terminal obeys, and what cannot be seen or changes the order of what is seen.
-fn is_unsafe(character: char) -> bool {
+pub fn is_unsafe(character: char) -> bool {
     character.is_control()
-        || matches!(character, '\u{00ad}' | '\u{061c}' | '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(character,
+            '\u{00ad}' | '\u{061c}' | '\u{feff}'
+            // Zero width, and marks of direction.
+            | '\u{200b}'..='\u{200f}'
+            // Line and paragraph separators, embeddings and overrides of direction.
+            | '\u{2028}'..='\u{202e}'
+            // Invisible operators and isolates of direction.
+            | '\u{2060}'..='\u{2069}'
+            // Tags: invisible letters.
+            | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use super::{gone, put};
 pub enum Hint {
     Started,
     Died,
-    Oom,
     Destroyed,
     Paused,
     Unpaused,
@@ -31,7 +30,7 @@ pub fn hint(observed: &mut Observed, at: Time, id: &ContainerId, hint: Hint) -> 
             return false;
         }
         // Already known, by the outcome of our own call.
-        (Hint::Died, State::Exited(_)) | (Hint::Oom, _) => return false,
+        (Hint::Died, State::Exited(_)) => return false,
         (Hint::Started | Hint::Unpaused, State::Running { started_at: Some(_) })
             if observed.in_flight.contains_key(&known.pod) =>
         {

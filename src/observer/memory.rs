@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::docker::DockerError;
-use crate::model::{ContainerId, Time, Uid};
-use crate::plan::ledger::{Ended, Failure, Memo, SANDBOX};
+use crate::model::{ContainerId, PodKey, Time, Uid};
+use crate::plan::ledger::{Ended, Failure, Memo, SANDBOX, Trouble};
 use crate::plan::{Action, Call, Desired, Exit, Fingerprint, Instance, Observed, Role, State, labels};
 
 /// The exit code of what could not be started, as containerd reports it to Kubernetes (`StartError`).
@@ -26,17 +26,7 @@ pub(super) fn made(observed: &mut Observed, instance: &Instance, streak: u32) {
 
 /// The end of a run is remembered beyond the container: somebody may remove it (kubernetes#51142).
 pub(super) fn ended(observed: &mut Observed, instance: &Instance, exit: &Exit) {
-    let ended = Ended {
-        fingerprint: instance.fingerprint.clone(),
-        attempt: instance.attempt,
-        code: exit.code,
-        oom: exit.oom,
-        error: exit.error.as_str().into(),
-        stopped: false,
-        network_mode: instance.network_mode.clone(),
-        started_at: exit.started_at,
-        at: exit.finished_at,
-    };
+    let ended = Ended::of(instance, exit);
     memo(observed, &instance.uid, instance.role.name(), |memo| {
         if memo.ended.as_ref().is_none_or(|known| known.attempt <= ended.attempt) {
             memo.ended = Some(ended);
@@ -45,10 +35,9 @@ pub(super) fn ended(observed: &mut Observed, instance: &Instance, exit: &Exit) {
 }
 
 /// A container is about to be stopped: whatever code it ends with, it has not finished of itself.
-pub(super) fn stopping(observed: &mut Observed, action: &Action, id: &ContainerId) {
-    let pod = observed.pods.get(&action.pod);
-    let known = pod.and_then(|pod| pod.instances.iter().find(|instance| instance.id == *id)).cloned();
-    if let Some(instance) = known.filter(|instance| instance.role != Role::Sandbox) {
+pub(super) fn stopping(observed: &mut Observed, pod: &PodKey, id: &ContainerId) {
+    let known = known(observed, pod, id).filter(|instance| instance.role != Role::Sandbox);
+    if let Some(instance) = known {
         memo(observed, &instance.uid, instance.role.name(), |memo| memo.stopped = Some(instance.attempt));
     }
 }
@@ -71,51 +60,48 @@ pub(super) fn succeeded(observed: &mut Observed, instance: &Instance, call: &Cal
 }
 
 /// An instance that the engine could not run has ended without ever running.
-pub(super) fn could_not_run(observed: &mut Observed, action: &Action, id: &ContainerId, error: &DockerError) {
-    let at = observed.at;
-    let pod = observed.pods.get(&action.pod);
-    let known = pod.and_then(|pod| pod.instances.iter().find(|instance| instance.id == *id));
-    if let Some(instance) = known.cloned() {
+pub(super) fn could_not_run(observed: &mut Observed, pod: &PodKey, id: &ContainerId, error: &DockerError) {
+    let finished_at = observed.at;
+    if let Some(instance) = known(observed, pod, id) {
         let error = error.to_string();
-        ended(
-            observed,
-            &instance,
-            &Exit { code: CANNOT_RUN, oom: false, error, started_at: None, finished_at: at },
-        );
+        let exit = Exit { code: CANNOT_RUN, oom: false, error, started_at: None, finished_at };
+        ended(observed, &instance, &exit);
     }
 }
 
 /// An instance is not there any more: nothing of it can be stuck.
 pub(super) fn gone(observed: &mut Observed, action: &Action, id: &ContainerId) {
-    let pod = observed.pods.get(&action.pod);
-    let known = pod.and_then(|pod| pod.instances.iter().find(|instance| instance.id == *id)).cloned();
-    if let Some(instance) = known {
+    if let Some(instance) = known(observed, &action.pod, id) {
         succeeded(observed, &instance, &action.call);
     }
 }
 
+fn known(observed: &Observed, pod: &PodKey, id: &ContainerId) -> Option<Arc<Instance>> {
+    observed.pods.get(pod)?.instances.iter().find(|instance| instance.id == *id).cloned()
+}
+
 /// A pull failed, or the engine would not even say whether the image is there.
-pub(super) fn pull_failed(observed: &mut Observed, image: &str, call: &Call, error: &DockerError) {
-    let failure = counted(observed.ledger.pulls.get(image), observed.at, word(call, error), error, None);
+fn image_failed(observed: &mut Observed, image: &str, call: &Call, error: &DockerError) {
+    let trouble = trouble(call, error);
+    let before = observed.ledger.pulls.get(image).filter(|known| known.trouble == trouble);
+    let failure = counted(before, observed.at, trouble, error, None);
     observed.ledger.pulls.insert(image.into(), failure);
 }
 
 /// A failure is remembered for the container (or image) it is about, and counted.
 pub(super) fn failed(observed: &mut Observed, action: &Action, error: &DockerError) {
-    if let Call::InspectImage { image } | Call::PullImage { image } | Call::LoadSandboxImage { image } =
-        &action.call
-    {
-        return pull_failed(observed, image, &action.call, error);
+    if let Some(image) = action.call.image() {
+        return image_failed(observed, image, &action.call, error);
     }
     let Some((uid, fingerprint)) = about(observed, action) else { return };
     let name = action.container.as_deref().unwrap_or(SANDBOX);
     let at = observed.at;
-    let word = word(&action.call, error);
+    let trouble = trouble(&action.call, error);
     let stops = is_about_what_is_there(&action.call);
     memo(observed, &uid, name, |memo| {
         let slot = if stops { &mut memo.stuck } else { &mut memo.failure };
         let before = slot.as_ref().filter(|known| known.fingerprint.as_ref() == fingerprint.as_ref());
-        *slot = Some(counted(before, at, word, error, fingerprint.clone()));
+        *slot = Some(counted(before, at, trouble, error, fingerprint.clone()));
     });
 }
 
@@ -123,45 +109,42 @@ pub(super) fn failed(observed: &mut Observed, action: &Action, error: &DockerErr
 fn counted(
     before: Option<&Failure>,
     at: Time,
-    word: &str,
+    trouble: Trouble,
     error: &DockerError,
     fingerprint: Option<Fingerprint>,
 ) -> Failure {
     let count = before.map_or(0, |known| known.count).saturating_add(1);
-    Failure { count, at, word: word.into(), message: error.to_string().into(), fingerprint }
+    Failure { count, at, trouble, message: error.to_string().into(), fingerprint }
 }
 
-/// One word for a failure: Kubernetes' own where it has one.
-fn word(call: &Call, error: &DockerError) -> &'static str {
+/// What an error of this call is called.
+fn trouble(call: &Call, error: &DockerError) -> Trouble {
+    let of_call = match call {
+        // Whatever the error: an image has a back-off of its own.
+        Call::InspectImage { .. } => return Trouble::ErrImageInspect,
+        Call::PullImage { .. } | Call::LoadSandboxImage { .. } => return Trouble::ErrImagePull,
+        Call::CreateSandbox { .. } => Trouble::CreatePodSandboxError,
+        Call::CreateContainer { .. } => Trouble::CreateContainerError,
+        Call::StartContainer { .. } => Trouble::RunContainerError,
+        Call::StopContainer { .. } | Call::UnpauseContainer { .. } => Trouble::StopContainerError,
+        Call::RemoveContainer { .. } => Trouble::RemoveContainerError,
+        Call::UpdateContainer { .. } => Trouble::UpdateContainerError,
+        Call::InspectContainer { .. } => Trouble::InspectContainerError,
+    };
     match error {
-        DockerError::NameInUse { holder: Some(_), .. } => "NameConflict",
-        DockerError::NameInUse { holder: None, .. } => "NameStuck",
-        DockerError::PortTaken { .. } => "PortConflict",
-        DockerError::Uncertain { .. } | DockerError::Unreachable { .. } | DockerError::Conflict { .. } => {
-            "EngineError"
-        }
-        DockerError::Refused { status: 500.., .. } => "EngineError",
+        DockerError::NameInUse { holder: Some(_), .. } => Trouble::NameConflict,
+        DockerError::NameInUse { holder: None, .. } => Trouble::NameStuck,
+        DockerError::PortTaken { .. } => Trouble::PortConflict,
+        DockerError::Uncertain { .. }
+        | DockerError::Unreachable { .. }
+        | DockerError::Conflict { .. }
+        | DockerError::Refused { status: 500.., .. } => Trouble::EngineError,
         // The image (or the sandbox to join) went away this very moment: look again soon.
-        DockerError::NotFound { .. }
-            if matches!(call, Call::CreateContainer { .. } | Call::CreateSandbox { .. }) =>
-        {
-            "EngineError"
-        }
+        DockerError::NotFound { .. } if call.id().is_none() => Trouble::EngineError,
         DockerError::NotFound { .. }
         | DockerError::RemovalInProgress { .. }
         | DockerError::Refused { .. }
-        | DockerError::Foreign { .. } => match call {
-            Call::CreateSandbox { .. } => "CreatePodSandboxError",
-            Call::CreateContainer { .. } => "CreateContainerError",
-            Call::StartContainer { .. } => "RunContainerError",
-            Call::StopContainer { .. } | Call::UnpauseContainer { .. } => "StopContainerError",
-            Call::RemoveContainer { .. } => "RemoveContainerError",
-            Call::UpdateContainer { .. } => "UpdateContainerError",
-            Call::InspectImage { .. } | Call::PullImage { .. } | Call::LoadSandboxImage { .. } => {
-                "ErrImagePull"
-            }
-            Call::InspectContainer { .. } => "InspectContainerError",
-        },
+        | DockerError::Foreign { .. } => of_call,
     }
 }
 
@@ -192,9 +175,7 @@ fn about(observed: &Observed, action: &Action) -> Option<(Uid, Option<Fingerprin
             Some((instance.uid, Some(instance.fingerprint)))
         }
         call => {
-            let id = call.id()?;
-            let pod = observed.pods.get(&action.pod)?;
-            let instance = pod.instances.iter().find(|instance| instance.id == *id)?;
+            let instance = known(observed, &action.pod, call.id()?)?;
             Some((instance.uid.clone(), Some(instance.fingerprint.clone())))
         }
     }

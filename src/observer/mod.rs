@@ -69,24 +69,15 @@ fn remember(instance: &mut Instance, known: &Instance) {
 
 /// An action was handed to the executor: until [`fold`], nothing that it could disturb is planned.
 pub fn begin(observed: &mut Observed, action: &Action) {
-    match &action.call {
-        Call::InspectImage { image } | Call::PullImage { image } | Call::LoadSandboxImage { image } => {
-            observed.pulling.insert(image.as_str().into());
-        }
-        Call::InspectContainer { .. }
-        | Call::CreateSandbox { .. }
-        | Call::CreateContainer { .. }
-        | Call::StartContainer { .. }
-        | Call::StopContainer { .. }
-        | Call::UnpauseContainer { .. }
-        | Call::RemoveContainer { .. }
-        | Call::UpdateContainer { .. } => {
+    match action.call.image() {
+        Some(image) => drop(observed.pulling.insert(image.into())),
+        None => {
             let busy = observed.in_flight.entry(action.pod.clone()).or_default();
             *busy.entry(busy_key(action)).or_default() += 1;
         }
     }
     if let Call::StopContainer { id, .. } = &action.call {
-        memory::stopping(observed, action, id);
+        memory::stopping(observed, &action.pod, id);
     }
     if let Call::UpdateContainer { id, .. } = &action.call {
         observed.ledger.updated.insert(id.clone());
@@ -129,28 +120,18 @@ pub fn fold(observed: &mut Observed, at: Time, action: &Action, outcome: &Outcom
 }
 
 fn finish(observed: &mut Observed, action: &Action) {
-    match &action.call {
-        Call::InspectImage { image } | Call::PullImage { image } | Call::LoadSandboxImage { image } => {
-            observed.pulling.remove(image.as_str());
-        }
-        Call::InspectContainer { .. }
-        | Call::CreateSandbox { .. }
-        | Call::CreateContainer { .. }
-        | Call::StartContainer { .. }
-        | Call::StopContainer { .. }
-        | Call::UnpauseContainer { .. }
-        | Call::RemoveContainer { .. }
-        | Call::UpdateContainer { .. } => {
-            let Some(busy) = observed.in_flight.get_mut(&action.pod) else { return };
-            let key = busy_key(action);
-            match busy.get(&key).copied() {
-                Some(count @ 2..) => drop(busy.insert(key, count - 1)),
-                Some(0 | 1) | None => drop(busy.remove(&key)),
-            }
-            if busy.is_empty() {
-                observed.in_flight.remove(&action.pod);
-            }
-        }
+    if let Some(image) = action.call.image() {
+        observed.pulling.remove(image);
+        return;
+    }
+    let Some(busy) = observed.in_flight.get_mut(&action.pod) else { return };
+    let key = busy_key(action);
+    match busy.get(&key).copied() {
+        Some(count @ 2..) => drop(busy.insert(key, count - 1)),
+        Some(0 | 1) | None => drop(busy.remove(&key)),
+    }
+    if busy.is_empty() {
+        observed.in_flight.remove(&action.pod);
     }
 }
 
@@ -245,30 +226,19 @@ fn end_of(exit: Option<&Exit>, at: Time) -> Exit {
 }
 
 fn refused(observed: &mut Observed, action: &Action, error: &DockerError) {
-    match &action.call {
-        Call::PullImage { image } | Call::LoadSandboxImage { image } => {
-            memory::pull_failed(observed, image, &action.call, error);
-        }
-        Call::InspectImage { image } => memory::pull_failed(observed, image, &action.call, error),
-        // The image was there a moment ago: ask again before the next try.
-        Call::CreateSandbox { config } | Call::CreateContainer { config }
-            if matches!(error, DockerError::NotFound { .. }) =>
-        {
-            observed.images.remove(config.image.as_str());
-            memory::failed(observed, action, error);
-        }
-        Call::StartContainer { id } if action.container.is_some() && is_final(error) => {
-            memory::could_not_run(observed, action, id, error);
-        }
-        Call::InspectContainer { .. }
-        | Call::CreateSandbox { .. }
-        | Call::CreateContainer { .. }
-        | Call::StartContainer { .. }
-        | Call::StopContainer { .. }
-        | Call::UnpauseContainer { .. }
-        | Call::RemoveContainer { .. }
-        | Call::UpdateContainer { .. } => memory::failed(observed, action, error),
+    if let Call::StartContainer { id } = &action.call
+        && action.container.is_some()
+        && is_final(error)
+    {
+        return memory::could_not_run(observed, &action.pod, id, error);
     }
+    if let Call::CreateSandbox { config } | Call::CreateContainer { config } = &action.call
+        && matches!(error, DockerError::NotFound { .. })
+    {
+        // The image was there a moment ago: ask again before the next try.
+        observed.images.remove(config.image.as_str());
+    }
+    memory::failed(observed, action, error);
 }
 
 /// The engine tried to run it and could not: an unknown executable, a missing directory. The kubelet's Docker

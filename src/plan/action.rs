@@ -73,6 +73,23 @@ impl Call {
         matches!(self, Call::InspectImage { .. } | Call::InspectContainer { .. })
     }
 
+    /// The image that a call is about, when it is about no container.
+    pub fn image(&self) -> Option<&str> {
+        match self {
+            Call::InspectImage { image } | Call::PullImage { image } | Call::LoadSandboxImage { image } => {
+                Some(image)
+            }
+            Call::InspectContainer { .. }
+            | Call::CreateSandbox { .. }
+            | Call::CreateContainer { .. }
+            | Call::StartContainer { .. }
+            | Call::StopContainer { .. }
+            | Call::UnpauseContainer { .. }
+            | Call::RemoveContainer { .. }
+            | Call::UpdateContainer { .. } => None,
+        }
+    }
+
     /// The container that an existing-container call is about.
     pub fn id(&self) -> Option<&ContainerId> {
         match self {

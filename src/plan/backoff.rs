@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::model::Time;
-use crate::plan::ledger::{Ended, Failure, Memo};
+use crate::plan::ledger::{Ended, Failure, Memo, Trouble};
 use crate::plan::{Instance, Observed, Role};
 
 /// Source: the kubelet's `MaxContainerBackOff` and its initial 10 s (`pkg/kubelet/kubelet.go`).
@@ -41,17 +41,24 @@ impl Failure {
     /// True when this very container is not worth another try.
     pub fn is_hopeless(&self, instance: &Instance) -> bool {
         let is_of_it = instance.created_at.is_some_and(|created| self.at > created);
-        is_of_it && &*self.word == "EngineError" && self.count >= TRIES
+        is_of_it && self.trouble == Trouble::EngineError && self.count >= TRIES
     }
 
     /// When the same may be tried again.
     pub fn retry_at(&self) -> Time {
-        let (first, cap) = match &*self.word {
-            // The engine is in trouble or answered with silence: soon, and seldom for long.
-            "EngineError" => (1, 30),
+        let (first, cap) = match self.trouble {
+            // Soon, and seldom for long.
+            Trouble::EngineError | Trouble::ErrImageInspect => (1, 30),
             // A port or a name is freed by somebody else at any moment.
-            "PortConflict" | "NameConflict" | "NameStuck" => (1, 300),
-            _ => (10, 300),
+            Trouble::PortConflict | Trouble::NameConflict | Trouble::NameStuck => (1, 300),
+            Trouble::CreatePodSandboxError
+            | Trouble::CreateContainerError
+            | Trouble::RunContainerError
+            | Trouble::StopContainerError
+            | Trouble::RemoveContainerError
+            | Trouble::UpdateContainerError
+            | Trouble::InspectContainerError
+            | Trouble::ErrImagePull => (10, 300),
         };
         self.at + doubled(Duration::from_secs(first), self.count, Duration::from_secs(cap))
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::model::Time;
 use crate::model::pod::PullPolicy;
+use crate::plan::ledger::Trouble;
 use crate::plan::scene::{Part, Scene};
 use crate::plan::{Call, Cause, Image};
 
@@ -69,7 +70,7 @@ fn has(scene: &mut Scene, container: Option<&str>, image: &str, policy: PullPoli
 /// A look costs nothing, so only a look that failed holds the next one back.
 fn look(scene: &mut Scene, container: Option<&str>, image: &str) {
     let failure = scene.observed.ledger.pulls.get(image);
-    if !scene.holds_back(container, failure.filter(|failure| &*failure.word == "ErrImageInspect")) {
+    if !scene.holds_back(container, failure.filter(|failure| failure.trouble == Trouble::ErrImageInspect)) {
         scene.act(container, Call::InspectImage { image: image.into() }, Cause::Unknown { fact: "image" });
     }
 }

@@ -9,7 +9,7 @@ use crate::plan::observed::Probed;
 use crate::plan::regular::stop_older;
 use crate::plan::scene::{Part, Scene, Status};
 use crate::plan::start::{bring_up, replace};
-use crate::plan::{Cause, Instance, Role, State, teardown};
+use crate::plan::{Cause, Instance, teardown};
 
 /// How far the init phase has come.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,19 +74,15 @@ fn has_begun<'a>(scene: &Scene<'a>, parts: &[Part<'a>], sandbox: &Instance) -> b
         Status::Created(instance) | Status::Running(instance) | Status::EndedSomehow(instance) => {
             instance.joins(sandbox)
         }
-        Status::Ended(end) => joined(&end.network_mode, sandbox),
-        Status::None | Status::Unknown(_) | Status::Leaving(_) => false,
+        Status::Ended(end) => end.joined(sandbox),
+        Status::None | Status::Unknown(..) | Status::Leaving(_) => false,
     })
-}
-
-fn joined(network_mode: &str, sandbox: &Instance) -> bool {
-    network_mode.strip_prefix("container:") == Some(&sandbox.id.0)
 }
 
 /// What is known of an init container in this sandbox: what ran in an earlier one does not count.
 fn in_sandbox<'a>(scene: &Scene<'a>, part: &Part<'a>, sandbox: &Instance) -> Status<'a> {
     match scene.status(part) {
-        Status::Ended(end) if !joined(&end.network_mode, sandbox) => Status::None,
+        Status::Ended(end) if !end.joined(sandbox) => Status::None,
         Status::EndedSomehow(instance) if !instance.joins(sandbox) => Status::None,
         status => status,
     }
@@ -117,15 +113,12 @@ fn step<'a>(
         Status::Created(_) => walk.steps.push(Step::Start { part, cause: Cause::NotStarted }),
         Status::Leaving(instance) => teardown::remove(scene, instance, &Cause::NotStarted),
         Status::Running(instance) if sidecar => running_sidecar(scene, parts, index, count, instance, walk),
-        Status::Running(instance) => {
+        Status::Running(_) => {
             let message = format!("init container {} is running", part.name());
             scene.wait(Some(part.name()), None, "PodInitializing", message);
-            debug_assert!(instance.is_alive());
         }
-        Status::EndedSomehow(instance) => {
-            scene.look(instance, "exit code");
-            walk.undecided = true;
-        }
+        // It is being asked how it ended: see `pod::judge`.
+        Status::EndedSomehow(_) => walk.undecided = true,
         Status::Ended(end) if sidecar => {
             let cause = Cause::Ended { how: end.how(), policy: "Always" };
             walk.steps.push(Step::Start { part, cause });
@@ -140,7 +133,13 @@ fn step<'a>(
             }
         },
         Status::Ended(_) => after(parts, index, count, walk),
-        Status::Unknown(instance) => unknown(scene, part, sidecar, instance, walk),
+        Status::Unknown(_, state) if !sidecar && scene.policy(&part) == RestartPolicy::Never => {
+            walk.failed = Some(format!("init container {} is in state '{state}'", part.name()));
+        }
+        Status::Unknown(instance, state) => {
+            let cause = Cause::StateUnknown { state: state.to_owned() };
+            walk.steps.push(Step::Replace { part, instance, cause });
+        }
     }
     walk.past = true;
 }
@@ -195,23 +194,4 @@ fn running_sidecar<'a>(
         }
         Difference::Same => {}
     }
-}
-
-fn unknown<'a>(
-    scene: &mut Scene<'a>,
-    part: Part<'a>,
-    sidecar: bool,
-    instance: &'a Instance,
-    walk: &mut Walk<'a>,
-) {
-    let state = match &instance.state {
-        State::Unknown(word) => word.to_string(),
-        _ => String::new(),
-    };
-    if !sidecar && scene.policy(&part) == RestartPolicy::Never {
-        walk.failed = Some(format!("init container {} is in state '{state}'", part.name()));
-    } else {
-        walk.steps.push(Step::Replace { part, instance, cause: Cause::StateUnknown { state } });
-    }
-    debug_assert!(instance.role != Role::Sandbox);
 }

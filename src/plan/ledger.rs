@@ -62,11 +62,52 @@ pub struct Failure {
     /// In a row.
     pub count: u32,
     pub at: Time,
-    /// One word: `CreateContainerError`, `PortConflict`, `NameConflict`, `ErrImagePull`, …
-    pub word: Arc<str>,
+    pub trouble: Trouble,
     pub message: Arc<str>,
     /// The definition that failed; a changed one is tried at once.
     pub fingerprint: Option<Fingerprint>,
+}
+
+/// What failed, in one word: Kubernetes' own where it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Trouble {
+    /// Another container has the name.
+    NameConflict,
+    /// The engine keeps the name of a container that is nowhere to be found (moby#23371).
+    NameStuck,
+    /// Somebody has the node port.
+    PortConflict,
+    /// The engine is in trouble, was silent, or found things other than they had been seen.
+    EngineError,
+    CreatePodSandboxError,
+    CreateContainerError,
+    RunContainerError,
+    StopContainerError,
+    RemoveContainerError,
+    UpdateContainerError,
+    InspectContainerError,
+    ErrImageInspect,
+    ErrImagePull,
+}
+
+impl Trouble {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Trouble::NameConflict => "NameConflict",
+            Trouble::NameStuck => "NameStuck",
+            Trouble::PortConflict => "PortConflict",
+            Trouble::EngineError => "EngineError",
+            Trouble::CreatePodSandboxError => "CreatePodSandboxError",
+            Trouble::CreateContainerError => "CreateContainerError",
+            Trouble::RunContainerError => "RunContainerError",
+            Trouble::StopContainerError => "StopContainerError",
+            Trouble::RemoveContainerError => "RemoveContainerError",
+            Trouble::UpdateContainerError => "UpdateContainerError",
+            Trouble::InspectContainerError => "InspectContainerError",
+            Trouble::ErrImageInspect => "ErrImageInspect",
+            Trouble::ErrImagePull => "ErrImagePull",
+        }
+    }
 }
 
 /// The end of a run.
@@ -79,8 +120,8 @@ pub struct Ended {
     pub oom: bool,
     /// The engine's own words when it could not run it; empty otherwise.
     pub error: Arc<str>,
-    /// podkeeper stopped it: see [`Memo::stopped`].
-    #[serde(default)]
+    /// podkeeper stopped it. Said by [`Memo::stopped`], and filled in from there.
+    #[serde(skip)]
     pub stopped: bool,
     /// Its network mode, which names the sandbox that it ran in.
     pub network_mode: Arc<str>,

@@ -25,7 +25,7 @@ pub fn all_over(scene: &Scene, parts: &[Part]) -> Option<String> {
         | Status::Created(_)
         | Status::Running(_)
         | Status::EndedSomehow(_)
-        | Status::Unknown(_)
+        | Status::Unknown(..)
         | Status::Leaving(_) => None,
     });
     Some(ends.collect::<Option<Vec<_>>>()?.join(", "))
@@ -39,14 +39,11 @@ fn one<'a>(scene: &mut Scene<'a>, part: &Part<'a>, sandbox: &'a Instance) {
             bring_up(scene, part, sandbox, &status, Cause::Missing { what: "container" });
         }
         Status::Created(_) => bring_up(scene, part, sandbox, &status, Cause::NotStarted),
-        Status::Unknown(instance) => {
-            let state = match &instance.state {
-                State::Unknown(word) => word.to_string(),
-                _ => String::new(),
-            };
-            replace(scene, part, instance, Cause::StateUnknown { state });
+        Status::Unknown(instance, state) => {
+            replace(scene, part, instance, Cause::StateUnknown { state: (*state).to_owned() });
         }
-        Status::EndedSomehow(instance) => scene.look(instance, "exit code"),
+        // It is being asked how it ended: see `pod::judge`.
+        Status::EndedSomehow(_) => {}
         Status::Ended(end) => {
             if let Some(cause) = why_again(scene, part, end) {
                 bring_up(scene, part, sandbox, &status, cause);
@@ -145,7 +142,7 @@ pub fn stop_older<'a>(scene: &mut Scene<'a>, part: &Part<'a>) {
 /// Has this container of the declared definition ever run? Created and never started does not count.
 pub fn has_run(scene: &Scene, part: &Part) -> bool {
     let runs = |instance: &Instance| match status_of(instance) {
-        Status::Running(_) | Status::Ended(_) | Status::EndedSomehow(_) | Status::Unknown(_) => true,
+        Status::Running(_) | Status::Ended(_) | Status::EndedSomehow(_) | Status::Unknown(..) => true,
         Status::None | Status::Created(_) | Status::Leaving(_) => false,
     };
     let mut instances = scene.instances(&part.declared.uid, part.name());

@@ -9,7 +9,7 @@ use crate::model::{PodKey, Time};
 use crate::plan::observed::PodObserved;
 use crate::plan::pod::judge;
 use crate::plan::scene::{Verdict, is_busy};
-use crate::plan::{Action, Call, Declared, Desired, Observed, Wait};
+use crate::plan::{Action, Declared, Desired, Observed, Wait};
 
 /// The same judgement as [`crate::plan::plan`] and [`crate::plan::wake_at`], one round after another.
 ///
@@ -45,11 +45,6 @@ impl Rounds {
     /// Everything that is not done now, and why.
     pub fn waits(&self) -> impl Iterator<Item = &Wait> {
         self.open.values().flat_map(|verdict| &verdict.waits)
-    }
-
-    /// What was decided for one pod in the last round; nothing when it is settled.
-    pub fn verdict(&self, key: &PodKey) -> Option<&Verdict> {
-        self.open.get(key).map(|verdict| &**verdict)
     }
 
     fn judge_all(&mut self, desired: &Desired, observed: &Observed) {
@@ -122,11 +117,9 @@ pub(super) fn for_each_pod<'a>(
 /// What may be begun now: nothing that an action under way could disturb, and no image twice.
 pub(super) fn due<'a>(observed: &Observed, acts: impl Iterator<Item = &'a Action>) -> Vec<Action> {
     let mut images: std::collections::BTreeSet<&str> = std::collections::BTreeSet::new();
-    let free = acts.filter(|action| match &action.call {
-        Call::InspectImage { image } | Call::PullImage { image } | Call::LoadSandboxImage { image } => {
-            !observed.pulling.contains(image.as_str()) && images.insert(image)
-        }
-        _ => !is_busy(observed, action),
+    let free = acts.filter(|action| match action.call.image() {
+        Some(image) => !observed.pulling.contains(image) && images.insert(image),
+        None => !is_busy(observed, action),
     });
     free.cloned().collect()
 }

@@ -111,37 +111,28 @@ pub fn start_over<'a>(
 }
 
 /// Decision table §3: a pod that is over gets no new sandbox.
-fn needs_new(scene: &mut Scene, declared: &Declared, parts: &[Part]) -> bool {
-    let changed = |part: &Part| match scene.status(part) {
-        Status::Ended(end) => !part.made(&end.fingerprint),
-        _ => false,
-    };
+fn needs_new<'a>(scene: &Scene<'a>, declared: &'a Declared, parts: &[Part<'a>]) -> bool {
+    let changed =
+        |part: &Part<'a>| matches!(scene.status(part), Status::Ended(end) if !part.made(&end.fingerprint));
     if parts.iter().any(changed) {
         return true;
     }
-    let any_ran = parts.iter().any(|part| regular::has_run(scene, part));
     let has_had_one = scene.sandboxes(&declared.uid).next().is_some()
         || scene.memo(&declared.uid, Role::Sandbox.name()).is_some_and(|memo| memo.attempt.is_some());
+    let any_ran = parts.iter().any(|part| regular::has_run(scene, part));
     if has_had_one && any_ran && declared.pod.spec.restart_policy == RestartPolicy::Never {
         return false;
     }
-    let regulars: Vec<&Part> = parts.iter().filter(|part| !part.is_init()).collect();
-    let ran = regulars.iter().any(|part| regular::has_run(scene, part));
-    let mut wanted = false;
-    for part in regulars {
-        wanted |= match scene.status(part) {
-            Status::Ended(end) => {
-                let succeeded = part.made(&end.fingerprint) && !end.failed();
-                !(succeeded && scene.policy(part) == RestartPolicy::OnFailure)
-            }
-            Status::EndedSomehow(instance) if scene.policy(part) == RestartPolicy::OnFailure => {
-                scene.look(instance, "exit code");
-                false
-            }
-            _ => true,
-        };
-    }
-    wanted || !ran
+    let regulars = || parts.iter().filter(|part| !part.is_init());
+    let wanted = |part: &Part<'a>| match scene.status(part) {
+        Status::Ended(end) => end.failed() || scene.policy(part) != RestartPolicy::OnFailure,
+        // It is being asked how it ended; until that is known nothing is made for it.
+        Status::EndedSomehow(_) => scene.policy(part) != RestartPolicy::OnFailure,
+        Status::None | Status::Created(_) | Status::Running(_) | Status::Unknown(..) | Status::Leaving(_) => {
+            true
+        }
+    };
+    regulars().any(wanted) || !regulars().any(|part| regular::has_run(scene, part))
 }
 
 fn create(scene: &mut Scene, declared: &Declared, cause: Cause) {

@@ -1,7 +1,7 @@
 //! One pod on the scene: what is desired of it, what is observed of it, and the verdict being written.
 
 use crate::model::{Container, ContainerId, PodKey, Time, Uid};
-use crate::plan::ledger::{Ended, Failure, Memo, SANDBOX};
+use crate::plan::ledger::{Ended, Failure, Memo, SANDBOX, Trouble};
 use crate::plan::{
     Action, Call, Cause, Declared, Desired, Exit, Fingerprint, Instance, Observed, PodObserved, Reason, Role,
     State, Wait,
@@ -77,7 +77,7 @@ pub enum Status<'a> {
     /// It ended, and how is not known yet.
     EndedSomehow(&'a Instance),
     /// The engine's word for its state is not one that podkeeper can act upon.
-    Unknown(&'a Instance),
+    Unknown(&'a Instance, &'a str),
     /// It is being removed.
     Leaving(&'a Instance),
 }
@@ -146,8 +146,8 @@ impl<'a> Scene<'a> {
         let known = seen.max(memo.and_then(|memo| memo.attempt));
         // Docker can keep the name of a container that is nowhere to be found (moby#23371): after three
         // refusals the next number is taken.
-        let stuck =
-            memo.and_then(|memo| memo.failure.as_ref()).filter(|failure| &*failure.word == "NameStuck");
+        let failure = memo.and_then(|memo| memo.failure.as_ref());
+        let stuck = failure.filter(|failure| failure.trouble == Trouble::NameStuck);
         known.map_or(0, |attempt| attempt + 1) + stuck.map_or(0, |failure| failure.count.saturating_sub(2))
     }
 
@@ -190,8 +190,7 @@ impl<'a> Scene<'a> {
     /// True, and a wait, while a failure is too young to try the same again.
     pub fn holds_back(&mut self, container: Option<&str>, failure: Option<&Failure>) -> bool {
         let Some(failure) = failure.filter(|failure| self.at() < failure.retry_at()) else { return false };
-        let (until, word) = (failure.retry_at(), word(&failure.word));
-        self.wait(container, Some(until), word, failure.message.to_string());
+        self.wait(container, Some(failure.retry_at()), failure.trouble.as_str(), failure.message.to_string());
         true
     }
 
@@ -225,51 +224,38 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The words of the ledger, as the constants that a [`Reason`] carries.
-fn word(text: &str) -> &'static str {
-    const WORDS: [&str; 11] = [
-        "ErrImageInspect",
-        "NameConflict",
-        "NameStuck",
-        "PortConflict",
-        "EngineError",
-        "CreatePodSandboxError",
-        "CreateContainerError",
-        "RunContainerError",
-        "StopContainerError",
-        "RemoveContainerError",
-        "UpdateContainerError",
-    ];
-    WORDS.into_iter().find(|word| *word == text).unwrap_or("EngineError")
-}
-
 /// What an instance's state means for a decision.
 pub fn status_of(instance: &Instance) -> Status<'_> {
     match &instance.state {
         State::Created => Status::Created(instance),
         State::Running { .. } | State::Paused => Status::Running(instance),
-        State::Exited(Some(exit)) => Status::Ended(end_of(instance, exit)),
+        State::Exited(Some(exit)) => Status::Ended(Ended::of(instance, exit)),
         State::Exited(None) | State::Dead => Status::EndedSomehow(instance),
         State::Removing => Status::Leaving(instance),
-        State::Unknown(_) => Status::Unknown(instance),
-    }
-}
-
-fn end_of(instance: &Instance, exit: &Exit) -> Ended {
-    Ended {
-        fingerprint: instance.fingerprint.clone(),
-        attempt: instance.attempt,
-        code: exit.code,
-        oom: exit.oom,
-        error: exit.error.as_str().into(),
-        stopped: false,
-        network_mode: instance.network_mode.clone(),
-        started_at: exit.started_at,
-        at: exit.finished_at,
+        State::Unknown(word) => Status::Unknown(instance, word),
     }
 }
 
 impl Ended {
+    pub fn of(instance: &Instance, exit: &Exit) -> Self {
+        Self {
+            fingerprint: instance.fingerprint.clone(),
+            attempt: instance.attempt,
+            code: exit.code,
+            oom: exit.oom,
+            error: exit.error.as_str().into(),
+            stopped: false,
+            network_mode: instance.network_mode.clone(),
+            started_at: exit.started_at,
+            at: exit.finished_at,
+        }
+    }
+
+    /// Did it run in this sandbox's namespaces?
+    pub fn joined(&self, sandbox: &Instance) -> bool {
+        joins(&self.network_mode, sandbox)
+    }
+
     /// A run that an OnFailure policy repeats, and that includes one that podkeeper cut short. Out of memory
     /// is a failure whatever the exit code says: the kubelet asks the code alone (decision table 4b, note 1).
     pub fn failed(&self) -> bool {
@@ -303,8 +289,12 @@ impl Instance {
 
     /// Does it live in this sandbox's namespaces?
     pub fn joins(&self, sandbox: &Instance) -> bool {
-        self.network_mode.strip_prefix("container:") == Some(&sandbox.id.0)
+        joins(&self.network_mode, sandbox)
     }
+}
+
+fn joins(network_mode: &str, sandbox: &Instance) -> bool {
+    network_mode.strip_prefix("container:") == Some(&sandbox.id.0)
 }
 
 impl Declared {

@@ -24,7 +24,7 @@ pub fn bring_up(scene: &mut Scene, part: &Part, sandbox: &Instance, status: &Sta
         Status::Leaving(instance) => teardown::remove(scene, instance, &cause),
         Status::Ended(end) if is_backing_off(scene, part, sandbox, end) => return,
         Status::Ended(_) | Status::None => {}
-        Status::Running(_) | Status::EndedSomehow(_) | Status::Unknown(_) => return,
+        Status::Running(_) | Status::EndedSomehow(_) | Status::Unknown(..) => return,
     }
     if scene.holds_back(Some(part.name()), failure) || !images::is_ready(scene, part) {
         return;
@@ -38,8 +38,7 @@ pub fn bring_up(scene: &mut Scene, part: &Part, sandbox: &Instance, status: &Sta
 /// A container that ended of itself in this sandbox waits longer each time; a changed definition, or a new
 /// sandbox, starts at once.
 fn is_backing_off(scene: &mut Scene, part: &Part, sandbox: &Instance, end: &Ended) -> bool {
-    let here = end.network_mode.strip_prefix("container:") == Some(&sandbox.id.0);
-    if !here || !part.made(&end.fingerprint) {
+    if !end.joined(sandbox) || !part.made(&end.fingerprint) {
         return false;
     }
     let streak = scene.memo(&part.declared.uid, part.name()).map_or(0, |memo| memo.streak);

@@ -226,7 +226,7 @@ fn state(
         | Status::Created(_)
         | Status::Leaving(_)
         | Status::EndedSomehow(_)
-        | Status::Unknown(_) => (Seen::Waiting { ended: remembered.map(ended) }, waiting(first)),
+        | Status::Unknown(..) => (Seen::Waiting { ended: remembered.map(ended) }, waiting(first)),
     }
 }
 
@@ -247,7 +247,7 @@ fn is_ready(part: &Part, known: &Status) -> bool {
         Status::None
         | Status::Created(_)
         | Status::EndedSomehow(_)
-        | Status::Unknown(_)
+        | Status::Unknown(..)
         | Status::Leaving(_) => false,
     }
 }

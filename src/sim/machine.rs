@@ -163,9 +163,6 @@ impl Machine {
     pub fn end(&mut self, id: &ContainerId, at: Time, code: i64, oom: bool) {
         let Some(container) = self.containers.get_mut(id) else { return };
         container.exit(at, code, oom);
-        if oom {
-            self.events.push((id.clone(), Hint::Oom));
-        }
         self.events.push((id.clone(), Hint::Died));
         let mode = format!("container:{id}");
         let sharing =

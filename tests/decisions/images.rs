@@ -6,7 +6,7 @@ use podkeeper::docker::DockerError;
 use podkeeper::executor::{Fact, Outcome};
 use podkeeper::model::pod::PullPolicy;
 use podkeeper::observer;
-use podkeeper::plan::{Call, Desired, Observed, plan, waits};
+use podkeeper::plan::{Action, Call, Desired, Observed, plan, waits};
 
 use crate::row::{NOW, base};
 
@@ -103,4 +103,23 @@ fn an_image_that_was_loaded_by_hand_is_found_at_the_next_try() {
     assert_eq!(asked(&desired, &mut observed, false, Ok(())), "look, ErrImageNeverPull");
     observed.at = NOW + Duration::from_secs(10);
     assert_eq!(asked(&desired, &mut observed, true, Ok(())), "look, create");
+}
+
+#[test]
+fn an_engine_that_does_not_say_whether_an_image_is_there_is_asked_again_after_a_back_off() {
+    let (desired, mut observed) = world(PullPolicy::IfNotPresent);
+    let mut pauses = Vec::new();
+    for _ in 0..3 {
+        let asked = plan(&desired, &observed);
+        assert!(matches!(asked[..], [Action { call: Call::InspectImage { .. }, .. }]), "{asked:#?}");
+        let error = DockerError::Refused { status: 500, message: "layer store is broken".into() };
+        let at = observed.at;
+        assert!(!observer::fold(&mut observed, at, &asked[0], &Outcome::Refused(error)));
+        assert_eq!(plan(&desired, &observed), [], "nothing is asked before the back-off ends");
+        let wait = waits(&desired, &observed).remove(0);
+        assert!(wait.reason.message.contains("layer store is broken"), "{wait:?}");
+        pauses.push(wait.until.unwrap().since(at).as_secs());
+        observed.at = wait.until.unwrap();
+    }
+    assert_eq!(pauses, [1, 2, 4]);
 }

@@ -13,10 +13,9 @@ use crate::observer::Hint;
 
 /// The engine's words for what happens to a container. Podman says `remove`. Never `exec_*`: each probe
 /// would wake the agent three times.
-pub(super) const WORDS: [(&str, Hint); 7] = [
+pub(super) const WORDS: [(&str, Hint); 6] = [
     ("start", Hint::Started),
     ("die", Hint::Died),
-    ("oom", Hint::Oom),
     ("destroy", Hint::Destroyed),
     ("remove", Hint::Destroyed),
     ("pause", Hint::Paused),

@@ -22,8 +22,8 @@ use crate::node::sources::reading::{Look, Manifests, Remembered, Said, Seen};
 use crate::node::sources::settle::{Now, SETTLE, Settling, Stamp, Verdict};
 use crate::plan::Node;
 
-/// A thousand pods are about one; what is larger is not a manifest.
-const LARGEST: u64 = 4 << 20;
+/// What the reader takes at most.
+const LARGEST: u64 = read::MAX_BYTES as u64;
 
 /// Looks at one path, again and again.
 pub struct Scanner {
@@ -182,7 +182,7 @@ impl Scanner {
 }
 
 /// The endings that count; never dot files (`..data`, `.web.yaml.swp`) or editors' copies (`web.yaml~`).
-fn is_manifest(name: &str) -> bool {
+pub fn is_manifest(name: &str) -> bool {
     !name.starts_with('.') && [".yaml", ".yml", ".json"].iter().any(|ending| name.ends_with(ending))
 }
 
@@ -195,15 +195,17 @@ fn is_blank(bytes: &[u8]) -> bool {
         .all(|line| matches!(line, b"" | b"---" | b"..." | [b'#', ..]))
 }
 
-/// Reads a whole file, unless it changed meanwhile (`None`). Never blocks: a pipe that took the file's place
-/// opens at once and is refused.
-fn content(path: &Path, expected: Stamp) -> io::Result<Option<Vec<u8>>> {
+/// Opens a regular file. Never blocks: a pipe opens at once and is refused.
+pub fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let mut file: File = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
     let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
+    if meta.is_file() { Ok((file, meta)) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+/// Reads a whole file, unless it changed meanwhile (`None`).
+fn content(path: &Path, expected: Stamp) -> io::Result<Option<Vec<u8>>> {
+    let (mut file, meta) = open_regular(path)?;
     let mut bytes = Vec::with_capacity(meta.len().min(LARGEST) as usize);
     (&mut file).take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {
