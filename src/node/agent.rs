@@ -24,7 +24,7 @@ use crate::model::PodKey;
 use crate::node::bollard::Engine;
 use crate::node::clock::Clock;
 use crate::node::snapshot::{EngineStatus, Snapshot, Snapshots};
-use crate::node::sources::watch::Waker;
+use crate::node::sources::wake::Waker;
 use crate::node::state::StateDir;
 use crate::node::store::Declarations;
 use crate::observer;

@@ -140,6 +140,7 @@ fn readiness(now: &Snapshot) -> Answer {
         EngineStatus::Up(_) => now
             .sources
             .iter()
+            .flat_map(|(kind, reports)| reports.iter().map(move |report| (kind, report)))
             .find(|(_, report)| report.state == SourceState::Unknown)
             .map(|(kind, report)| format!("source {kind} ({}) has not been read yet", report.origin)),
     };
@@ -185,6 +186,7 @@ fn sources(now: &Snapshot, clock: Clock) -> Value {
     let items: Vec<Value> = now
         .sources
         .iter()
+        .flat_map(|(kind, reports)| reports.iter().map(move |report| (kind, report)))
         .map(|(kind, report)| {
             let mut item = json!(report);
             item["kind"] = json!(kind);

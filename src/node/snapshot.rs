@@ -3,20 +3,19 @@
 
 use std::sync::Arc;
 
-use im::OrdMap;
 use tokio::sync::watch;
 
 use crate::docker::EngineVersion;
 use crate::model::Time;
-use crate::node::store::{Declarations, SourceReport};
-use crate::plan::{Desired, Observed, SourceKind};
+use crate::node::store::{Declarations, Reports};
+use crate::plan::{Desired, Observed};
 
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub at: Time,
     pub desired: Desired,
     pub observed: Observed,
-    pub sources: OrdMap<SourceKind, SourceReport>,
+    pub sources: Reports,
     pub engine: EngineStatus,
 }
 

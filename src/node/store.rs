@@ -16,10 +16,13 @@ use crate::plan::{Desired, Node, Slot, SourceKind};
 #[derive(Clone, Debug)]
 pub struct Declarations {
     pub desired: Desired,
-    pub sources: OrdMap<SourceKind, SourceReport>,
+    pub sources: Reports,
 }
 
-/// How a source is doing, for people.
+/// How each source is doing: one report for each place that it reads.
+pub type Reports = OrdMap<SourceKind, Vec<SourceReport>>;
+
+/// How a source is doing with one of the places that it reads, for people.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceReport {
@@ -28,6 +31,8 @@ pub struct SourceReport {
     pub state: SourceState,
     /// The last time that it was read without trouble.
     pub read_at: Option<Time>,
+    /// Which version was read, in the source's own words: an entity tag, a revision.
+    pub revision: Option<String>,
     /// Why it cannot be read now.
     pub error: Option<String>,
     /// A removal that was not believed yet, and what would make it so.
@@ -36,7 +41,7 @@ pub struct SourceReport {
     pub diagnoses: Arc<Vec<Diagnosis>>,
 }
 
-/// Mirrors [`Slot`].
+/// Not read yet, read just now, or an earlier reading of a place that cannot be read now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceState {
@@ -56,6 +61,16 @@ pub struct Writer {
     sender: Arc<watch::Sender<Declarations>>,
 }
 
+impl From<&Slot> for SourceState {
+    fn from(slot: &Slot) -> Self {
+        match slot {
+            Slot::Unknown => SourceState::Unknown,
+            Slot::Known(_) => SourceState::Known,
+            Slot::Stale(_) => SourceState::Stale,
+        }
+    }
+}
+
 impl Store {
     pub fn new(node: Node) -> Self {
         let empty = Declarations { desired: Desired::new(node), sources: OrdMap::new() };
@@ -72,26 +87,23 @@ impl Store {
 }
 
 impl Writer {
+    /// Whose slot it is.
+    pub fn kind(&self) -> SourceKind {
+        self.kind
+    }
+
     /// Replaces what this source says; wakes the agent.
-    pub fn write(&self, slot: Slot, mut report: SourceReport) {
-        report.state = match slot {
-            Slot::Unknown => SourceState::Unknown,
-            Slot::Known(_) => SourceState::Known,
-            Slot::Stale(_) => SourceState::Stale,
-        };
-        report.pods = slot.pods().map_or(0, OrdMap::len);
+    pub fn write(&self, slot: Slot, reports: Vec<SourceReport>) {
         self.sender.send_modify(|declarations| {
             declarations.desired = declarations.desired.with_slot(self.kind, slot);
-            declarations.sources.insert(self.kind, report);
+            declarations.sources.insert(self.kind, reports);
         });
     }
 
-    /// It was read and nothing has changed: nobody is woken.
-    pub fn still(&self, at: Time) {
+    /// How it is doing, when what it says is as it was: nobody is woken.
+    pub fn report(&self, reports: Vec<SourceReport>) {
         self.sender.send_if_modified(|declarations| {
-            if let Some(report) = declarations.sources.get_mut(&self.kind) {
-                report.read_at = Some(at);
-            }
+            declarations.sources.insert(self.kind, reports);
             false
         });
     }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use im::OrdMap;
+use im::ordmap::DiffItem;
 use serde::{Deserialize, Serialize};
 
 use crate::model::pod::Protocol;
@@ -100,8 +101,15 @@ pub struct Desired {
     pub node: Node,
     slots: OrdMap<SourceKind, Slot>,
     pods: OrdMap<PodKey, Arc<Declared>>,
-    /// Which pods claim a node port, for ports that more than one pod claims.
-    contested: OrdMap<(Protocol, u16), Vec<PodKey>>,
+    /// Which pods claim a node port, in order.
+    claims: OrdMap<(Protocol, u16), Vec<PodKey>>,
+}
+
+/// A pod that a source declares in vain: another source of higher precedence declares the name too.
+#[derive(Clone, Debug)]
+pub struct Shadowed {
+    pub loser: Arc<Declared>,
+    pub winner: Arc<Declared>,
 }
 
 impl Declared {
@@ -182,18 +190,56 @@ impl Slot {
 impl Desired {
     /// Nothing is known yet.
     pub fn new(node: Node) -> Self {
-        Self { node, slots: OrdMap::new(), pods: OrdMap::new(), contested: OrdMap::new() }
+        Self { node, slots: OrdMap::new(), pods: OrdMap::new(), claims: OrdMap::new() }
     }
 
-    /// Replaces what one source says, and merges anew: the source of higher precedence wins a name.
+    /// Replaces what one source says: the source of higher precedence wins a name, and when it lets go of
+    /// it the next one has it. Only the names that differ are merged anew.
     pub fn with_slot(&self, source: SourceKind, slot: Slot) -> Self {
-        let slots = self.slots.update(source, slot);
-        let mut pods: OrdMap<PodKey, Arc<Declared>> = OrdMap::new();
-        for declared in SourceKind::ALL.iter().rev().filter_map(|kind| slots.get(kind)?.pods()) {
-            pods = if pods.is_empty() { declared.clone() } else { declared.clone().union(pods) };
+        let mut next = self.clone();
+        let new = slot.pods().cloned().unwrap_or_default();
+        let old = next.slots.insert(source, slot);
+        let old = old.as_ref().and_then(Slot::pods).cloned().unwrap_or_default();
+        for change in old.diff(&new) {
+            let (DiffItem::Add(key, _) | DiffItem::Remove(key, _) | DiffItem::Update { new: (key, _), .. }) =
+                change;
+            next.settle(key);
         }
-        let contested = contested(&pods);
-        Self { node: self.node.clone(), slots, pods, contested }
+        next
+    }
+
+    /// Finds the winner of one name.
+    fn settle(&mut self, key: &PodKey) {
+        let mut claimants = SourceKind::ALL.iter().filter_map(|kind| self.slots.get(kind)?.pods()?.get(key));
+        let winner = claimants.next().cloned();
+        let before = match &winner {
+            Some(winner) => self.pods.insert(key.clone(), winner.clone()),
+            None => self.pods.remove(key),
+        };
+        for port in before.iter().flat_map(|before| &before.host_ports) {
+            let port = (port.protocol, port.port);
+            if let Some(claimants) = self.claims.get_mut(&port) {
+                claimants.retain(|claimant| claimant != key);
+                if claimants.is_empty() {
+                    self.claims.remove(&port);
+                }
+            }
+        }
+        for port in winner.iter().flat_map(|winner| &winner.host_ports) {
+            let claimants = self.claims.entry((port.protocol, port.port)).or_default();
+            if let Err(at) = claimants.binary_search(key) {
+                claimants.insert(at, key.clone());
+            }
+        }
+    }
+
+    /// What is declared in vain, by name.
+    pub fn shadowed(&self) -> impl Iterator<Item = Shadowed> {
+        let declared = self.slots.values().filter_map(Slot::pods).flat_map(|pods| pods.values());
+        declared.filter_map(|loser| {
+            let winner = self.pods.get(&loser.key).filter(|winner| winner.source != loser.source)?;
+            Some(Shadowed { loser: loser.clone(), winner: winner.clone() })
+        })
     }
 
     pub fn pods(&self) -> &OrdMap<PodKey, Arc<Declared>> {
@@ -215,19 +261,7 @@ impl Desired {
 
     /// The other pods that want a node port of this one.
     pub fn rivals(&self, port: &HostPort) -> &[PodKey] {
-        self.contested.get(&(port.protocol, port.port)).map_or(&[], Vec::as_slice)
+        let claimants = self.claims.get(&(port.protocol, port.port));
+        claimants.filter(|claimants| claimants.len() > 1).map_or(&[], Vec::as_slice)
     }
-}
-
-fn contested(pods: &OrdMap<PodKey, Arc<Declared>>) -> OrdMap<(Protocol, u16), Vec<PodKey>> {
-    let mut claims: OrdMap<(Protocol, u16), Vec<PodKey>> = OrdMap::new();
-    for (key, declared) in pods {
-        for port in &declared.host_ports {
-            let claimants = claims.entry((port.protocol, port.port)).or_default();
-            if claimants.last() != Some(key) {
-                claimants.push(key.clone());
-            }
-        }
-    }
-    claims.into_iter().filter(|(_, claimants)| claimants.len() > 1).collect()
 }

@@ -20,7 +20,7 @@ use crate::model::Time;
 use crate::model::read::{self, Options};
 use crate::node::sources::reading::{Look, Manifests, Remembered, Said, Seen};
 use crate::node::sources::settle::{Now, SETTLE, Settling, Stamp, Verdict};
-use crate::plan::Node;
+use crate::plan::{Node, SourceKind};
 
 /// What the reader takes at most.
 const LARGEST: u64 = read::MAX_BYTES as u64;
@@ -46,7 +46,7 @@ impl Scanner {
     pub fn new(path: PathBuf, node: Node, allow_mass_delete: bool) -> Self {
         Self {
             options: Options { lenient: false, node_name: Some(node.name.to_string()) },
-            manifests: Manifests::new(node, allow_mass_delete),
+            manifests: Manifests::new(SourceKind::File, node, allow_mass_delete),
             path,
             settling: Settling::default(),
             warned: BTreeSet::new(),

@@ -2,6 +2,9 @@
 
 mod brake;
 pub mod file;
+pub mod publish;
 pub mod reading;
 pub mod settle;
+pub mod supervise;
+pub mod wake;
 pub mod watch;

@@ -67,6 +67,7 @@ pub struct Remembered {
 
 /// Everything that was said so far.
 pub struct Manifests {
+    kind: SourceKind,
     node: Node,
     allow_mass_delete: bool,
     files: OrdMap<Arc<str>, Arc<File>>,
@@ -89,9 +90,17 @@ struct File {
     unknown: bool,
 }
 
+impl File {
+    /// It is right and declares no pod: `items: []`.
+    fn says_nothing(&self) -> bool {
+        self.pods.is_empty() && self.diagnoses.is_empty() && !self.unknown
+    }
+}
+
 impl Manifests {
-    pub fn new(node: Node, allow_mass_delete: bool) -> Self {
+    pub fn new(kind: SourceKind, node: Node, allow_mass_delete: bool) -> Self {
         Self {
+            kind,
             node,
             allow_mass_delete,
             files: OrdMap::new(),
@@ -119,7 +128,7 @@ impl Manifests {
             return;
         }
         let file = |pods: Vec<LastGood>| {
-            let declared = |(pod, places)| Arc::new(Declared::new(&self.node, SourceKind::File, pod, places));
+            let declared = |(pod, places)| Arc::new(Declared::new(&self.node, self.kind, pod, places));
             Arc::new(File { pods: pods.into_iter().map(declared).collect(), ..File::default() })
         };
         self.files = remembered.files.into_iter().map(|(name, pods)| (name, file(pods))).collect();
@@ -142,8 +151,8 @@ impl Manifests {
                 return Said { slot, diagnoses, error: Some(error), held: None, again: false };
             }
         };
-        let explicitly_empty = files.is_empty();
         let unsettled = self.take(files);
+        let explicitly_empty = !unsettled && self.files.values().all(|file| file.says_nothing());
         let (pods, doubles) = self.merge();
         let unknown = self.files.values().any(|file| file.unknown);
         self.complete |= !unsettled && !unknown;
@@ -174,7 +183,7 @@ impl Manifests {
                     previous.clone()
                 }
                 (Seen::Read { digest, reading }, previous) => {
-                    Arc::new(reread(&self.node, digest, reading, previous))
+                    Arc::new(reread(self.kind, &self.node, digest, reading, previous))
                 }
                 (Seen::Blank, Some(previous)) if !previous.pods.is_empty() => {
                     let why = "it is empty, so its pods are kept: delete the file to remove them";
@@ -228,7 +237,15 @@ impl Manifests {
             let kept = removed.iter().filter_map(|key| Some((key.clone(), self.said.get(key)?.clone())));
             pods.extend(kept.collect::<Vec<_>>());
         }
-        self.said = pods;
+        // What did not change stays shared with what was said before.
+        for key in removed.iter().filter(|key| !pods.contains_key(*key)) {
+            self.said.remove(key);
+        }
+        for (key, pod) in pods {
+            if !self.said.get(&key).is_some_and(|said| Arc::ptr_eq(said, &pod)) {
+                self.said.insert(key, pod);
+            }
+        }
         (held, again)
     }
 
@@ -239,7 +256,13 @@ impl Manifests {
 
 /// A new version of a file. A document that is bad keeps its last good version; and while any is bad, the file
 /// may be half written, so no pod that it declared is taken away.
-fn reread(node: &Node, digest: u128, reading: Reading, previous: Option<&Arc<File>>) -> File {
+fn reread(
+    kind: SourceKind,
+    node: &Node,
+    digest: u128,
+    reading: Reading,
+    previous: Option<&Arc<File>>,
+) -> File {
     let before = previous.map_or(&[][..], |file| &file.pods);
     let last_good = |key: &PodKey| before.iter().find(|pod| pod.key == *key).cloned();
     let has_errors = reading.diagnoses.iter().any(|d| d.severity == Severity::Error);
@@ -248,7 +271,7 @@ fn reread(node: &Node, digest: u128, reading: Reading, previous: Option<&Arc<Fil
     for ReadPod { key, pod, places } in reading.pods {
         let good = match pod {
             Some(pod) => {
-                let declared = Declared::new(node, SourceKind::File, pod, places);
+                let declared = Declared::new(node, kind, pod, places);
                 let same = last_good(&declared.key)
                     .filter(|last| last.pod == declared.pod && last.places == declared.places);
                 Some(same.unwrap_or_else(|| Arc::new(declared)))

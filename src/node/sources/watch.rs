@@ -5,20 +5,23 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-use crate::model::read::Diagnosis;
+use crate::model::Time;
 use crate::node::clock::{self, Clock};
 use crate::node::keep::Kept;
 use crate::node::sources::file::{Scan, Scanner};
+use crate::node::sources::publish::Publisher;
 use crate::node::sources::reading::Remembered;
 use crate::node::sources::settle::Now;
-use crate::node::store::{SourceReport, Writer};
-use crate::plan::{Node, Slot};
+use crate::node::sources::wake::Waker;
+use crate::node::store::{SourceReport, SourceState, Writer};
+use crate::plan::Node;
 
 /// A burst of writes is looked at once.
 const BURST: Duration = Duration::from_millis(20);
@@ -38,40 +41,24 @@ pub struct Settings {
     pub kept: Kept<Remembered>,
 }
 
-/// Wakes the source: SIGHUP, a change.
-#[derive(Clone)]
-pub struct Waker(SyncSender<()>);
-
-impl Waker {
-    pub fn wake(&self) {
-        // A full channel holds a wake-up already.
-        let _ = self.0.try_send(());
-    }
-}
-
 /// Starts the source. It ends with the process.
 ///
 /// # Errors
 /// When the machine gives no thread.
 pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> std::io::Result<Waker> {
     let (sender, receiver) = sync_channel(1);
-    let waker = Waker(sender);
+    // A full channel holds a wake-up already.
+    let waker = Waker::new(move || {
+        let _ = sender.try_send(());
+    });
     let watch = Watch::new(settings.path.clone(), waker.clone());
     let origin = settings.path.display().to_string();
     let mut scanner = Scanner::new(settings.path, settings.node, settings.allow_mass_delete);
-    if let Some(remembered) = settings.kept.load() {
+    let publisher = Publisher::new(writer, settings.kept);
+    if let Some(remembered) = publisher.recall() {
         scanner.recall(remembered);
     }
-    let source = Source {
-        scanner,
-        watch,
-        writer,
-        clock,
-        check: settings.check,
-        report: SourceReport { origin, ..Default::default() },
-        kept: settings.kept,
-        unkept: false,
-    };
+    let source = Source { scanner, watch, publisher, clock, check: settings.check, origin, read_at: None };
     std::thread::Builder::new().name("file-source".into()).spawn(move || source.run(&receiver))?;
     Ok(waker)
 }
@@ -79,23 +66,20 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> std::io::Resul
 struct Source {
     scanner: Scanner,
     watch: Watch,
-    writer: Writer,
+    publisher: Publisher,
     clock: Clock,
     check: Duration,
-    /// As it was last written.
-    report: SourceReport,
-    kept: Kept<Remembered>,
-    /// What was said last is not on disk.
-    unkept: bool,
+    origin: String,
+    /// The last time that it was read without trouble.
+    read_at: Option<Time>,
 }
 
 impl Source {
     fn run(mut self, wake: &Receiver<()>) {
-        let mut said = None;
         let mut back_off = BACK_OFF.0;
         loop {
             // A fault in reading manifests must not take the agent's other work along.
-            let wait = match catch_unwind(AssertUnwindSafe(|| self.look(&mut said))) {
+            let wait = match catch_unwind(AssertUnwindSafe(|| self.look())) {
                 Ok(wait) => {
                     back_off = BACK_OFF.0;
                     wait
@@ -117,85 +101,27 @@ impl Source {
     }
 
     /// One look; returns how long to sleep.
-    fn look(&mut self, said: &mut Option<Slot>) -> Duration {
+    fn look(&mut self) -> Duration {
         // Before the look, so that what changes during it is not missed.
         let watched = self.watch.refresh();
         let now = Now { wall: clock::wall(), elapsed: self.clock.elapsed() };
-        let Scan { said: new, next } = self.scanner.scan(now);
-        let at = self.clock.now();
-        let report = SourceReport {
-            read_at: if new.error.is_none() { Some(at) } else { self.report.read_at },
-            error: new.error,
-            held: new.held,
-            diagnoses: if *self.report.diagnoses == new.diagnoses {
-                self.report.diagnoses.clone()
-            } else {
-                new.diagnoses.into()
-            },
-            ..self.report.clone()
-        };
-        self.log(&report);
-        let same = said.as_ref().is_some_and(|old| equal(old, &new.slot))
-            && SourceReport { read_at: None, ..report.clone() }
-                == SourceReport { read_at: None, ..self.report.clone() };
-        if same {
-            self.writer.still(at);
-        } else {
-            self.unkept |= !said.as_ref().is_some_and(|old| equal(old, &new.slot));
-            *said = Some(new.slot.clone());
-            self.writer.write(new.slot, report.clone());
+        let Scan { said, next } = self.scanner.scan(now);
+        if said.error.is_none() {
+            self.read_at = Some(self.clock.now());
         }
-        self.report = report;
-        self.keep();
+        let report = SourceReport {
+            origin: self.origin.clone(),
+            state: SourceState::from(&said.slot),
+            read_at: self.read_at,
+            revision: None,
+            error: said.error,
+            held: said.held,
+            pods: said.slot.pods().map_or(0, im::OrdMap::len),
+            diagnoses: Arc::new(said.diagnoses),
+        };
+        self.publisher.publish(said.slot, vec![report], || self.scanner.remember());
         let check = if watched { self.check } else { self.check.min(POLL) };
         next.map_or(check, |next| next.min(check))
-    }
-
-    /// After the agent was told: a disk that is slow or full holds up no pod.
-    fn keep(&mut self) {
-        if !self.unkept {
-            return;
-        }
-        match self.kept.save(&self.scanner.remember()) {
-            Ok(()) => self.unkept = false,
-            Err(error) => {
-                tracing::error!(
-                    source = "file",
-                    "the last good manifests cannot be kept ({error}): free space in --state-dir"
-                );
-            }
-        }
-    }
-
-    /// Says what is new, once.
-    fn log(&self, new: &SourceReport) {
-        let (source, old) = ("file", &self.report);
-        if let Some(error) = new.error.as_ref().filter(|_| new.error != old.error) {
-            tracing::warn!(source, "{error}; its pods are kept as they are");
-        }
-        if let Some(held) = new.held.as_ref().filter(|_| new.held != old.held) {
-            tracing::warn!(source, "{held}");
-        }
-        if old.error.is_some() && new.error.is_none() {
-            tracing::info!(source, path = new.origin, "read again");
-        }
-        for diagnosis in new.diagnoses.iter().filter(|new| !old.diagnoses.contains(new)) {
-            let Diagnosis { severity, place, field, message, fix, .. } = diagnosis;
-            let fix = fix.as_deref().unwrap_or_default();
-            tracing::warn!(source, %place, field, fix, "{severity}: {message}");
-        }
-    }
-}
-
-/// The same pods, by identity: the reader keeps what did not change.
-fn equal(old: &Slot, new: &Slot) -> bool {
-    match (old, new) {
-        (Slot::Unknown, Slot::Unknown) => true,
-        (Slot::Known(old), Slot::Known(new)) | (Slot::Stale(old), Slot::Stale(new)) => {
-            old.len() == new.len()
-                && old.values().zip(new.values()).all(|(old, new)| std::sync::Arc::ptr_eq(old, new))
-        }
-        (Slot::Unknown | Slot::Known(_) | Slot::Stale(_), _) => false,
     }
 }
 
@@ -279,7 +205,7 @@ fn concerns(event: &Event, path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::store::{SourceState, Store};
+    use crate::node::store::Store;
     use crate::plan::SourceKind;
 
     /// The only test of the real watch: everything else about files is driven by hand.
@@ -300,7 +226,9 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let mut until = async |wanted: &dyn Fn(&SourceReport) -> bool| {
-                let change = reader.wait_for(|now| now.sources.get(&SourceKind::File).is_some_and(wanted));
+                let change = reader.wait_for(|now| {
+                    now.sources.get(&SourceKind::File).is_some_and(|reports| wanted(&reports[0]))
+                });
                 tokio::time::timeout(Duration::from_secs(20), change)
                     .await
                     .expect("nothing was seen")

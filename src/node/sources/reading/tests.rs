@@ -45,7 +45,7 @@ fn same(file: &str) -> (Arc<str>, Seen) {
 
 fn manifests() -> Manifests {
     let node = Node { name: "n".into(), key: [0; 16], sandbox_image: "pause".into() };
-    Manifests::new(node, false)
+    Manifests::new(SourceKind::File, node, false)
 }
 
 /// The pods that are said, with the place of each, and whether others may be removed.
