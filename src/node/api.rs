@@ -13,6 +13,7 @@ pub mod client;
 mod limits;
 mod overview;
 mod pods;
+pub mod refusal;
 mod routes;
 mod server;
 mod socket;

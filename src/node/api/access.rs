@@ -2,7 +2,7 @@
 
 use hyper::{Request, StatusCode};
 
-use crate::node::api::answer::{Answer, status};
+use crate::node::api::refusal::Refusal;
 
 /// Who is at the other end of a connection.
 #[derive(Clone, Debug)]
@@ -15,8 +15,8 @@ pub enum Peer {
 }
 
 /// # Errors
-/// The answer for those who may not.
-pub fn admit<B>(_request: &Request<B>, peer: &Peer) -> Result<(), Answer> {
+/// For those who may not.
+pub fn admit<B>(_request: &Request<B>, peer: &Peer) -> Result<(), Refusal> {
     match peer {
         Peer::Socket { uid } => {
             let own = rustix::process::geteuid().as_raw();
@@ -24,7 +24,7 @@ pub fn admit<B>(_request: &Request<B>, peer: &Peer) -> Result<(), Answer> {
                 return Ok(());
             }
             let message = "only root and the agent's own user are served";
-            Err(status(StatusCode::FORBIDDEN, "Forbidden", message))
+            Err(Refusal::new(StatusCode::FORBIDDEN, "Forbidden", message))
         }
         Peer::Tcp => Ok(()),
     }

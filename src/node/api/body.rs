@@ -4,18 +4,19 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::StatusCode;
 use hyper::body::{Body as _, Bytes};
 
-use crate::node::api::answer::{Answer, Body, status};
+use crate::node::api::answer::Body;
 use crate::node::api::limits::Limits;
+use crate::node::api::refusal::Refusal;
 
 /// The whole body of a request.
 ///
 /// # Errors
-/// The answer to give: too large, too slow, or broken off.
-pub async fn read(body: Body, limits: &Limits) -> Result<Bytes, Answer> {
+/// Too large, too slow, or broken off.
+pub async fn read(body: Body, limits: &Limits) -> Result<Bytes, Refusal> {
     let most = limits.body_size;
     let too_large = || {
         let message = format!("the body is larger than {most} bytes");
-        status(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", &message)
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
     };
     // One that announces too much need not send it.
     if body.size_hint().lower() > most as u64 {
@@ -25,13 +26,10 @@ pub async fn read(body: Body, limits: &Limits) -> Result<Bytes, Answer> {
     match tokio::time::timeout(limits.body_time, reading).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(error)) => {
-            let message = format!("the body breaks off: {error}");
-            Err(status(StatusCode::BAD_REQUEST, "BadRequest", &message))
-        }
+        Ok(Err(error)) => Err(Refusal::bad_request(format!("the body breaks off: {error}"))),
         Err(_) => {
             let message = format!("the body did not come within {:?}", limits.body_time);
-            Err(status(StatusCode::REQUEST_TIMEOUT, "Timeout", &message))
+            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "Timeout", message))
         }
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use hyper::{Method, Request, StatusCode};
 
-use crate::node::api::answer::{Answer, Body, not_allowed, ok, status, text};
+use crate::node::api::answer::{Answer, Body, ok, text};
+use crate::node::api::refusal::Refusal;
 use crate::node::api::{Api, overview, pods, sources};
 use crate::node::snapshot::Snapshot;
 
@@ -12,12 +13,12 @@ use crate::node::snapshot::Snapshot;
 pub(super) async fn handle(request: Request<Body>, api: &Arc<Api>) -> Answer {
     let path = request.uri().path();
     let Some(content) = reading(path) else {
-        return status(StatusCode::NOT_FOUND, "NotFound", &format!("there is nothing at {path}"));
+        return Refusal::not_found(format!("there is nothing at {path}")).into();
     };
     match *request.method() {
         // hyper leaves the body of an answer to HEAD away.
         Method::GET | Method::HEAD => content(api, &api.snapshots.now()),
-        _ => not_allowed(path, "GET, HEAD"),
+        _ => Refusal::not_allowed(path, "GET, HEAD").into(),
     }
 }
 

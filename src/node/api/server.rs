@@ -76,7 +76,7 @@ async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer, api
             let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
             Ok::<_, Infallible>(match access::admit(&request, &peer) {
                 Ok(()) => routes::handle(request, &api).await,
-                Err(refusal) => refusal,
+                Err(refusal) => refusal.into(),
             })
         }
     });
