@@ -1,6 +1,5 @@
 //! `podkeeper run`: the agent.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,7 +10,8 @@ use crate::cli::live::block_on;
 use crate::cli::not_yet::NotYet;
 use crate::cli::target::{SandboxImage, Target};
 use crate::node::agent::{self, Agent};
-use crate::node::api::{Api, Limits, bind, default_socket};
+use crate::node::api::tcp::Tcp;
+use crate::node::api::{Api, Limits, bind, default_socket, stopping};
 use crate::node::bollard::{Endpoint, Engine};
 use crate::node::clock::Clock;
 use crate::node::lock::NodeLock;
@@ -103,6 +103,8 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         sandbox_image: args.sandbox_image.name(),
     };
     let kept = state.kept("manifests");
+    let tcp = args.tcp.settings(&args.target.state_dir(), args.target.node_name());
+    let tcp = tcp.map(Tcp::open).transpose().map_err(Failure::Error)?;
     let settings = agent::Settings {
         engine,
         state,
@@ -118,7 +120,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         allow_mass_delete: args.allow_mass_delete,
         kept,
     });
-    block_on(serve(settings, node, source, socket, args.tcp.address()))?;
+    block_on(serve(settings, node, source, socket, tcp))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -127,7 +129,7 @@ async fn serve(
     node: Node,
     source: Option<watch::Settings>,
     socket: PathBuf,
-    tcp: Option<SocketAddr>,
+    tcp: Option<Tcp>,
 ) -> Result<(), Failure> {
     let clock = settings.clock;
     let listener = bind(&socket).map_err(Failure::Error)?;
@@ -152,10 +154,12 @@ async fn serve(
         None => tracing::warn!("no source of pods is named (--config): nothing will be started or removed"),
     }
     let agent = Agent::new(settings, store.reader(), wakers);
-    let api = Api { snapshots: agent.snapshots(), clock, limits: Limits::default() };
-    let api = tokio::spawn(crate::node::api::serve(listener, tcp, Arc::new(api)));
+    let api = Api { snapshots: agent.snapshots(), clock, limits: Limits::default(), tcp };
+    let (stopper, stop) = stopping();
+    let api = tokio::spawn(crate::node::api::serve(listener, Arc::new(api), stop));
     let ended = agent.run().await;
-    api.abort();
+    stopper.stop();
+    let _ = api.await;
     // The next agent need not find out that nobody serves it.
     let _ = std::fs::remove_file(&socket);
     ended.map_err(Failure::Error)

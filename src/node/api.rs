@@ -9,7 +9,12 @@ use crate::node::snapshot::Snapshots;
 mod access;
 pub mod answer;
 pub mod body;
+mod certificate;
 pub mod client;
+mod connection;
+mod ending;
+mod fresh;
+mod host;
 mod limits;
 mod overview;
 mod pods;
@@ -18,16 +23,24 @@ mod routes;
 mod server;
 mod socket;
 mod sources;
+mod stall;
+mod stop;
+pub mod tcp;
+mod tls;
+pub mod token;
 
 pub use limits::Limits;
 pub use server::serve;
 pub use socket::{bind, default_socket};
+pub use stop::{Stop, Stopper, stopping};
 
 /// What requests are answered from.
 pub struct Api {
     pub snapshots: Snapshots,
     pub clock: Clock,
     pub limits: Limits,
+    /// `None`: the unix socket alone.
+    pub tcp: Option<tcp::Tcp>,
 }
 
 #[cfg(test)]
@@ -53,6 +66,6 @@ impl Api {
         };
         let rounds = watch::Sender::new(Arc::new(snapshot)).subscribe();
         let snapshots = Snapshots::new(rounds, declarations);
-        Self { snapshots, clock: Clock::start(), limits: Limits::default() }
+        Self { snapshots, clock: Clock::start(), limits: Limits::default(), tcp: None }
     }
 }
