@@ -54,7 +54,8 @@ impl Tcp {
             insecure: self.insecure_bind,
             certificate: self.tls_cert_file.zip(self.tls_private_key_file),
             client_ca: self.client_ca_file,
-            state_dir: state_dir.to_owned(),
+            // It is told to others, who are elsewhere.
+            state_dir: std::path::absolute(state_dir).unwrap_or_else(|_| state_dir.to_owned()),
             node,
         })
     }

@@ -60,7 +60,7 @@ impl fmt::Display for Caller {
 /// # Errors
 /// For those who may not.
 pub fn admit(request: &Parts, peer: Peer, tcp: Option<&Tcp>, limits: &Limits) -> Result<Caller, Refusal> {
-    if request.uri.to_string().len() > limits.uri_size {
+    if request.uri.path_and_query().is_some_and(|uri| uri.as_str().len() > limits.uri_size) {
         let message = format!("the URI is longer than {} bytes", limits.uri_size);
         return Err(Refusal::new(StatusCode::URI_TOO_LONG, "RequestURITooLong", message));
     }

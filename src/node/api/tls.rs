@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustls::RootCertStore;
-use rustls::ServerConfig;
+use rustls::client::verify_server_name;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
+use rustls::{RootCertStore, ServerConfig};
 
 use crate::node::api::fresh::Fresh;
 
@@ -79,10 +79,18 @@ impl Identity {
 
     /// Is the certificate good for this host, be it a name or an address?
     pub fn is_for(&self, host: &str) -> bool {
-        let Ok(name) = ServerName::try_from(host) else { return false };
-        ParsedCertificate::try_from(&self.leaf)
-            .is_ok_and(|leaf| rustls::client::verify_server_name(&leaf, &name).is_ok())
+        leaf_is_for(&self.leaf, host)
     }
+}
+
+/// The same of a certificate in PEM.
+pub fn is_for(pem: &[u8], host: &str) -> bool {
+    CertificateDer::from_pem_slice(pem).is_ok_and(|leaf| leaf_is_for(&leaf, host))
+}
+
+fn leaf_is_for(leaf: &CertificateDer<'_>, host: &str) -> bool {
+    let Ok(name) = ServerName::try_from(host) else { return false };
+    ParsedCertificate::try_from(leaf).is_ok_and(|leaf| verify_server_name(&leaf, &name).is_ok())
 }
 
 /// At least one.
