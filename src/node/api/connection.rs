@@ -68,7 +68,7 @@ async fn answer(request: Request<Incoming>, peer: Peer, api: &Arc<Api>) -> Answe
     let told = (!matches!(head.method, Method::GET | Method::HEAD))
         .then(|| (head.method.clone(), head.uri.path().to_owned()));
     let request = Request::from_parts(head, body.map_err(Into::into).boxed_unsync());
-    let answer = routes::handle(request, api).await;
+    let answer = routes::handle(request, caller, api).await;
     if let Some((method, path)) = told {
         tracing::info!(%method, path, by = %caller, status = answer.status().as_u16(), "asked over the API");
     }
