@@ -11,6 +11,7 @@ mod declare;
 mod escape;
 mod failure;
 mod get;
+mod http_access;
 mod json;
 mod live;
 mod look;

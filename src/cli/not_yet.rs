@@ -6,12 +6,8 @@ use crate::cli::failure::Failure;
 
 #[derive(clap::Args)]
 pub struct NotYet {
-    #[arg(long, hide = true, env = "PODKEEPER_MANIFEST_URL")]
-    manifest_url: Option<OsString>,
     #[arg(long, hide = true, env = "PODKEEPER_ETCD_SERVERS")]
     etcd_servers: Option<OsString>,
-    #[arg(long, hide = true, env = "PODKEEPER_HTTP_CHECK_FREQUENCY")]
-    http_check_frequency: Option<OsString>,
     #[arg(long, hide = true, env = "PODKEEPER_ADDRESS")]
     address: Option<OsString>,
     /// `0` asks for what there is: no TCP at all.
@@ -25,16 +21,14 @@ impl NotYet {
     pub fn refuse(&self) -> Result<(), Failure> {
         let port = self.port.as_ref().filter(|port| *port != "0");
         let given = [
-            ("--manifest-url", self.manifest_url.as_ref()),
             ("--etcd-servers", self.etcd_servers.as_ref()),
-            ("--http-check-frequency", self.http_check_frequency.as_ref()),
             ("--address", self.address.as_ref()),
             ("--port", port),
         ];
         match given.into_iter().find(|(_, value)| value.is_some()) {
             None => Ok(()),
             Some((flag, _)) => Err(Failure::Usage(format!(
-                "not supported yet: {flag}; this version reads --config and serves --socket"
+                "not supported yet: {flag}; this version reads --config and --manifest-url, and serves --socket"
             ))),
         }
     }

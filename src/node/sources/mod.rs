@@ -3,6 +3,7 @@
 pub mod backoff;
 mod brake;
 pub mod file;
+pub mod http;
 pub mod publish;
 pub mod reading;
 pub mod settle;
