@@ -12,6 +12,7 @@ mod declare;
 mod escape;
 mod failure;
 mod get;
+mod http_access;
 mod json;
 mod kubeconfig;
 mod live;

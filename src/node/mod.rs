@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod api;
 pub mod bollard;
+pub mod chance;
 pub mod clock;
 pub mod keep;
 pub mod lock;

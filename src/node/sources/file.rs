@@ -187,7 +187,7 @@ pub fn is_manifest(name: &str) -> bool {
 }
 
 /// Nothing but space, comments and the marks between documents.
-fn is_blank(bytes: &[u8]) -> bool {
+pub fn is_blank(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     bytes
         .split(|byte| *byte == b'\n')
@@ -226,7 +226,8 @@ fn stamp(meta: &Metadata) -> Stamp {
     }
 }
 
-fn digest(bytes: &[u8]) -> u128 {
+/// Of a content, to know it again.
+pub fn digest(bytes: &[u8]) -> u128 {
     let mut hasher = SipHasher24::new();
     hasher.write(bytes);
     hasher.finish128().as_u128()

@@ -1,7 +1,9 @@
 //! Sources of desired pods. Each only writes, into its own slot of the [store](crate::node::store).
 
+pub mod backoff;
 mod brake;
 pub mod file;
+pub mod http;
 pub mod publish;
 pub mod reading;
 pub mod settle;

@@ -32,6 +32,8 @@ pub enum Look {
 pub enum Seen {
     /// As it was, or still changing: what was read of it stays.
     Same,
+    /// It was not looked at this time, or in vain: what was read of it stays.
+    Unasked,
     /// Its content changed. The digest tells whether the last one was the same after all.
     Read { digest: u128, reading: Reading },
     /// It holds nothing but space and comments. A writer leaves that who has just begun, or who failed, so it
@@ -151,12 +153,14 @@ impl Manifests {
                 return Said { slot, diagnoses, error: Some(error), held: None, again: false };
             }
         };
+        let unasked = |(name, seen): &(Arc<str>, Seen)| matches!(seen, Seen::Unasked).then(|| name.clone());
+        let unasked: BTreeSet<Arc<str>> = files.iter().filter_map(unasked).collect();
         let unsettled = self.take(files);
         let explicitly_empty = !unsettled && self.files.values().all(|file| file.says_nothing());
         let (pods, doubles) = self.merge();
         let unknown = self.files.values().any(|file| file.unknown);
         self.complete |= !unsettled && !unknown;
-        let (held, again) = self.brake(pods, explicitly_empty);
+        let (held, again) = self.brake(pods, &unasked, explicitly_empty);
         let slot =
             if self.complete { Slot::Known(self.said.clone()) } else { Slot::Stale(self.said.clone()) };
         let error = (!self.complete && unknown).then(|| {
@@ -174,8 +178,8 @@ impl Manifests {
         for (name, seen) in files {
             let previous = self.files.get(&name);
             let file = match (seen, previous) {
-                (Seen::Same, Some(previous)) => previous.clone(),
-                (Seen::Same, None) => {
+                (Seen::Same | Seen::Unasked, Some(previous)) => previous.clone(),
+                (Seen::Same | Seen::Unasked, None) => {
                     unsettled = true;
                     continue;
                 }
@@ -223,11 +227,17 @@ impl Manifests {
     }
 
     /// Says the new set, except for removals that are not believed yet.
-    fn brake(&mut self, mut pods: Pods, explicitly_empty: bool) -> (Option<String>, bool) {
+    fn brake(
+        &mut self,
+        mut pods: Pods,
+        unasked: &BTreeSet<Arc<str>>,
+        explicitly_empty: bool,
+    ) -> (Option<String>, bool) {
         let removed: BTreeSet<PodKey> =
             self.said.keys().filter(|key| !pods.contains_key(*key)).cloned().collect();
-        let verdict =
-            self.brake.judge(self.said.len(), removed.clone(), explicitly_empty, self.allow_mass_delete);
+        let looked = |key: &PodKey| self.said.get(key).is_none_or(|pod| !unasked.contains(&pod.places.file));
+        let before = self.said.len();
+        let verdict = self.brake.judge(before, &removed, looked, explicitly_empty, self.allow_mass_delete);
         let (held, again) = match verdict {
             Verdict::Go => (None, false),
             Verdict::Again(why) => (Some(why), true),
