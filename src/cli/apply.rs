@@ -46,7 +46,11 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
-    let state = StateDir::open(&args.target.state_dir()).map_err(Failure::Error)?;
+    let state = StateDir::open(&args.target.state_dir(), &args.target.node_name()).map_err(Failure::Error)?;
+    // An agent goes on in memory; of what a command did, nothing would be left to know.
+    if let Some(trouble) = state.trouble() {
+        return Err(Failure::Error(trouble));
+    }
     let _lock = NodeLock::take(&args.target.engine(), &args.target.node_name()).map_err(Failure::Error)?;
     let key = state.key().map_err(Failure::Error)?;
     let node = Node { name: args.target.node_name().into(), key, sandbox_image: args.sandbox_image.name() };

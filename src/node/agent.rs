@@ -113,6 +113,7 @@ impl Agent {
             observed: observed.clone(),
             sources: now.sources,
             engine: EngineStatus::Connecting,
+            disk_trouble: settings.state.trouble(),
         };
         Self {
             link: Link::new(settings.engine.clone(), now.desired.node.name.to_string()),
@@ -319,6 +320,7 @@ impl Agent {
             observed: self.observed.clone(),
             sources,
             engine: self.status.clone(),
+            disk_trouble: self.settings.state.trouble(),
         }));
     }
 

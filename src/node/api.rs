@@ -195,7 +195,8 @@ fn sources(now: &Snapshot, clock: Clock) -> Value {
             item
         })
         .collect();
-    json!({ "items": items })
+    let troubles: Vec<&String> = now.disk_trouble.iter().collect();
+    json!({ "items": items, "troubles": troubles })
 }
 
 fn ok(content: &Value) -> Answer {
@@ -243,6 +244,7 @@ mod tests {
             observed: Observed::default(),
             sources: OrdMap::new(),
             engine,
+            disk_trouble: None,
         }
     }
 

@@ -3,4 +3,5 @@
 mod engine;
 mod machine;
 mod proxy;
+mod state;
 mod stories;
