@@ -98,18 +98,20 @@ async fn expect(docker: &impl Docker, action: &Action, id: &ContainerId) -> Resu
     if same { Ok(()) } else { Err(DockerError::Foreign { id: id.clone() }) }
 }
 
-/// Creates a container. When its name is taken, says by whom: ours is news (look again), a stranger's or
-/// nobody's is a refusal. Docker keeps a name after some failed creates (moby#23371).
+/// Creates a container. When its name is taken, says by whom: ours is news (look again), a stranger's (even
+/// with labels of ours, of another container) or nobody's is a refusal. Docker keeps a name after some failed creates (moby#23371).
 async fn create(docker: &impl Docker, config: &ContainerConfig) -> Outcome {
     match docker.create(config).await {
         Ok(id) => Outcome::Done(Fact::Created(id)),
         Err(DockerError::NameInUse { holder: Some(holder), message }) => {
             match docker.inspect(&holder).await {
-                Ok(_) => Outcome::Uncertain(DockerError::NameInUse { holder: Some(holder), message }),
+                Ok(found) if found.instance.is_named_by_its_labels() => {
+                    Outcome::Uncertain(DockerError::NameInUse { holder: Some(holder), message })
+                }
                 Err(DockerError::NotFound { .. }) => {
                     Outcome::Refused(DockerError::NameInUse { holder: None, message })
                 }
-                Err(_) => Outcome::Refused(DockerError::NameInUse { holder: Some(holder), message }),
+                Ok(_) | Err(_) => Outcome::Refused(DockerError::NameInUse { holder: Some(holder), message }),
             }
         }
         Err(error) if error.is_uncertain() => Outcome::Uncertain(error),

@@ -61,6 +61,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         let clock = Clock::start();
         let listed = look::list(&engine, &node.name, state.ledger(), version.memory_bytes, clock.now()).await;
         let observed = listed.map_err(|error| super::work::unreadable(&error))?;
+        look::tell_lookalikes(&observed);
         if !args.allow_mass_delete {
             refuse_mass_delete(&desired, &observed)?;
         }

@@ -58,6 +58,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
             let observed = live::block_on(async {
                 let (engine, version) = live::connect(&args.target).await?;
                 let mut observed = live::list(&engine, &args.target, &version).await?;
+                look::tell_lookalikes(&observed);
                 let known = state::known_key(&args.target.state_dir()).is_some();
                 complete(&engine, &desired, &mut observed).await?;
                 if !known && !observed.pods.is_empty() {

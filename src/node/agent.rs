@@ -270,6 +270,7 @@ impl Agent {
         let touched = std::mem::take(&mut self.touched);
         let at = self.observed.at;
         observer::relist_others(&mut self.observed, at, instances, touched);
+        self.journal.lookalikes(&self.observed);
         observer::tidy(&mut self.observed, &self.desired);
         // A pod that was busy may be the one that the list was wanted for.
         let again = self.unsure && !self.observed.in_flight.is_empty();

@@ -136,7 +136,9 @@ impl Listed<'_> {
         if label(labels::NODE) != Some(node) {
             return None;
         }
-        let name = self.names.and_then(|names| names.into_iter().next()).unwrap_or_default();
+        // The old `--link` gives a container further names, `/other/alias`, in any order.
+        let own = |name: &Cow<str>| !name.trim_start_matches('/').contains('/');
+        let name = self.names.into_iter().flatten().find(own).unwrap_or_default();
         let mut instance = Instance::from_labels(&self.id, &name, label, state(&self.state))?;
         instance.network_mode = self.host_config.network_mode.into();
         instance.created_at = Some(Time(self.created * 1000)).filter(|_| self.created > 0);
