@@ -42,7 +42,10 @@ pub async fn execute(docker: &impl Docker, action: &Action) -> Outcome {
         Call::CreateSandbox { config } | Call::CreateContainer { config } => {
             return create(docker, config).await;
         }
-        Call::StartContainer { id } => docker.start(id).await,
+        Call::StartContainer { id } => match docker.start(id).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(without_values(docker, id, error).await),
+        },
         Call::StopContainer { id, grace } => match expect(docker, action, id).await {
             Ok(()) => docker.stop(id, *grace).await,
             Err(error) => Err(error),
@@ -114,8 +117,27 @@ async fn create(docker: &impl Docker, config: &ContainerConfig) -> Outcome {
                 Ok(_) | Err(_) => Outcome::Refused(DockerError::NameInUse { holder: Some(holder), message }),
             }
         }
-        Err(error) if error.is_uncertain() => Outcome::Uncertain(error),
-        Err(error) => Outcome::Refused(error),
+        Err(error) => {
+            let error = error.without_values(&config.env);
+            if error.is_uncertain() { Outcome::Uncertain(error) } else { Outcome::Refused(error) }
+        }
+    }
+}
+
+/// A start that fails repeats the command, into which values of env may have been expanded. What they are,
+/// the container itself knows.
+async fn without_values(docker: &impl Docker, id: &ContainerId, error: DockerError) -> DockerError {
+    let known = docker.inspect(id).await.ok().and_then(|found| found.instance.config);
+    match (known, error) {
+        (Some(config), error) => error.without_values(&config.env),
+        (None, DockerError::Refused { status, .. }) => {
+            let message =
+                "the engine refused to start it, in words that may hold values of env, and does not say \
+                           which those are"
+                    .to_owned();
+            DockerError::Refused { status, message }
+        }
+        (None, error) => error,
     }
 }
 
