@@ -1,6 +1,8 @@
 //! W9, W11, W15: whatever happens to the bytes or to the power, what is read is the value, the one before it, or
 //! nothing.
 
+use std::time::Duration;
+
 use super::*;
 use crate::model::read::{self, Options};
 use crate::node::sources::reading::{Look, Manifests, Remembered, Seen};
@@ -18,7 +20,7 @@ fn checkpoint(image: &str) -> Remembered {
     );
     let reading = read::read("a.yaml", pod.as_bytes(), &Options::default());
     assert!(reading.pods[0].pod.is_some(), "{:?}", reading.diagnoses);
-    manifests.fold(Look::Files(vec![("a.yaml".into(), Seen::Read { digest: 1, reading })]));
+    manifests.fold(Look::Files(vec![("a.yaml".into(), Seen::Read { digest: 1, reading })]), Duration::ZERO);
     manifests.remember("/pods")
 }
 
@@ -166,7 +168,7 @@ fn files_of_every_released_version_are_read() {
         let node = Node { name: "fixture".into(), key: [0; 16], sandbox_image: "pause".into() };
         let mut manifests = Manifests::new(SourceKind::File, node, false);
         manifests.recall("/etc/podkeeper", remembered);
-        let said = manifests.fold(Look::Unavailable("not mounted".into()));
+        let said = manifests.fold(Look::Unavailable("not mounted".into()), Duration::ZERO);
         let pods = said.slot.pods().expect("a last good state");
         let images: Vec<&str> = pods.values().map(|pod| &*pod.pod.spec.containers[0].image).collect();
         assert_eq!(images, ["podkeeper-node-test:1"; 2], "{}", dir.display());
