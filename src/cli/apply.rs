@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cli::declare::declare;
+use crate::cli::declare::{Declaration, declare};
 use crate::cli::failure::Failure;
 use crate::cli::output::{self, Progress};
 use crate::cli::target::{SandboxImage, Target};
@@ -54,7 +54,10 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let _lock = NodeLock::take(&args.target.engine(), &args.target.node_name()).map_err(Failure::Error)?;
     let key = state.key().map_err(Failure::Error)?;
     let node = Node { name: args.target.node_name().into(), key, sandbox_image: args.sandbox_image.name() };
-    let desired = declare(&node, &args.paths)?;
+    let Declaration { desired, errors } = declare(&node, &args.paths)?;
+    if errors > 0 {
+        return Err(Failure::error("nothing is applied: correct what is wrong above first"));
+    }
     let deadline = Instant::now().checked_add(args.timeout).unwrap_or_else(far);
     live::block_on(async {
         let (engine, version) = live::connect(&args.target).await?;

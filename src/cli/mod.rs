@@ -6,6 +6,7 @@
 mod apply;
 mod arguments;
 mod changes;
+mod clashes;
 mod completion;
 mod declare;
 mod escape;
