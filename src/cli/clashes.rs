@@ -26,9 +26,10 @@ pub fn find(readings: &[Reading]) -> Vec<(usize, Diagnosis)> {
     let mut found = Vec::new();
     for (at, pod) in &declared {
         for port in &pod.host_ports {
-            let earlier = desired.rivals(port).iter().filter(|rival| order.get(rival) < order.get(&pod.key));
+            let earlier =
+                desired.rivals(&port.at).iter().filter(|rival| order.get(rival) < order.get(&pod.key));
             let clash = earlier.filter_map(|rival| desired.get(rival)).find_map(|rival| {
-                let theirs = rival.host_ports.iter().find(|theirs| theirs.clashes(port))?;
+                let theirs = rival.host_ports.iter().find(|theirs| theirs.at.clashes(&port.at))?;
                 Some(warning(pod, port, rival, theirs))
             });
             found.extend(clash.map(|clash| (*at, clash)));
@@ -44,8 +45,8 @@ fn warning(pod: &Declared, port: &HostPort, rival: &Declared, theirs: &HostPort)
         field: port.path.clone(),
         message: format!(
             "port {}/{} of the node is wanted by pod {} at {} too: only one of them can run",
-            port.port,
-            port.protocol.lower(),
+            port.at.number,
+            port.at.protocol.lower(),
             rival.key,
             rival.places.of(&theirs.path)
         ),
