@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+pub mod mask;
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::ContainerId;
@@ -93,6 +95,23 @@ pub enum DockerError {
 }
 
 impl DockerError {
+    /// The same, without the values of these `NAME=value` in the engine's words.
+    #[must_use]
+    pub fn without_values(mut self, env: &[String]) -> Self {
+        match &mut self {
+            DockerError::NotFound { message }
+            | DockerError::NameInUse { message, .. }
+            | DockerError::RemovalInProgress { message }
+            | DockerError::Conflict { message }
+            | DockerError::PortTaken { message }
+            | DockerError::Uncertain { message }
+            | DockerError::Unreachable { message }
+            | DockerError::Refused { message, .. } => *message = mask::without_values(message, env),
+            DockerError::Foreign { .. } => {}
+        }
+        self
+    }
+
     /// True when the call may have taken effect, so that only looking again can tell.
     pub fn is_uncertain(&self) -> bool {
         matches!(self, DockerError::Uncertain { .. })

@@ -42,7 +42,10 @@ pub async fn execute(docker: &impl Docker, action: &Action) -> Outcome {
         Call::CreateSandbox { config } | Call::CreateContainer { config } => {
             return create(docker, config).await;
         }
-        Call::StartContainer { id } => docker.start(id).await,
+        Call::StartContainer { id } => match docker.start(id).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(without_values(docker, id, error).await),
+        },
         Call::StopContainer { id, grace } => match expect(docker, action, id).await {
             Ok(()) => docker.stop(id, *grace).await,
             Err(error) => Err(error),
@@ -98,22 +101,43 @@ async fn expect(docker: &impl Docker, action: &Action, id: &ContainerId) -> Resu
     if same { Ok(()) } else { Err(DockerError::Foreign { id: id.clone() }) }
 }
 
-/// Creates a container. When its name is taken, says by whom: ours is news (look again), a stranger's or
-/// nobody's is a refusal. Docker keeps a name after some failed creates (moby#23371).
+/// Creates a container. When its name is taken, says by whom: ours is news (look again), a stranger's (even
+/// with labels of ours, of another container) or nobody's is a refusal. Docker keeps a name after some failed creates (moby#23371).
 async fn create(docker: &impl Docker, config: &ContainerConfig) -> Outcome {
     match docker.create(config).await {
         Ok(id) => Outcome::Done(Fact::Created(id)),
         Err(DockerError::NameInUse { holder: Some(holder), message }) => {
             match docker.inspect(&holder).await {
-                Ok(_) => Outcome::Uncertain(DockerError::NameInUse { holder: Some(holder), message }),
+                Ok(found) if found.instance.is_named_by_its_labels() => {
+                    Outcome::Uncertain(DockerError::NameInUse { holder: Some(holder), message })
+                }
                 Err(DockerError::NotFound { .. }) => {
                     Outcome::Refused(DockerError::NameInUse { holder: None, message })
                 }
-                Err(_) => Outcome::Refused(DockerError::NameInUse { holder: Some(holder), message }),
+                Ok(_) | Err(_) => Outcome::Refused(DockerError::NameInUse { holder: Some(holder), message }),
             }
         }
-        Err(error) if error.is_uncertain() => Outcome::Uncertain(error),
-        Err(error) => Outcome::Refused(error),
+        Err(error) => {
+            let error = error.without_values(&config.env);
+            if error.is_uncertain() { Outcome::Uncertain(error) } else { Outcome::Refused(error) }
+        }
+    }
+}
+
+/// A start that fails repeats the command, into which values of env may have been expanded. What they are,
+/// the container itself knows.
+async fn without_values(docker: &impl Docker, id: &ContainerId, error: DockerError) -> DockerError {
+    let known = docker.inspect(id).await.ok().and_then(|found| found.instance.config);
+    match (known, error) {
+        (Some(config), error) => error.without_values(&config.env),
+        (None, DockerError::Refused { status, .. }) => {
+            let message =
+                "the engine refused to start it, in words that may hold values of env, and does not say \
+                           which those are"
+                    .to_owned();
+            DockerError::Refused { status, message }
+        }
+        (None, error) => error,
     }
 }
 

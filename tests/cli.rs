@@ -165,13 +165,28 @@ fn a_plan_needs_the_key_that_made_the_digests() {
 }
 
 #[test]
-fn one_bad_document_means_no_plan_and_says_where() {
+fn with_one_bad_document_the_others_are_planned_and_nothing_is_removed() {
     let before = Before::new();
     let bad = before.dir.path().join("bad.yaml");
-    fs::write(&bad, "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {container: []}\n").unwrap();
-    let output = before.plan(bad.to_str().unwrap(), &[]);
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
-    assert!(text(&output.stderr).contains("bad.yaml:4:"), "{}", text(&output.stderr));
+    let new = "apiVersion: v1\nkind: Pod\nmetadata: {name: new}\nspec: {containers: [{name: c, image: x}]}\n";
+    let wrong = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {container: []}\n";
+    fs::write(&bad, [new, wrong].concat()).unwrap();
+    let output = before.plan(bad.to_str().unwrap(), &["--detailed-exitcode"]);
+    assert_eq!(output.status.code(), Some(1));
+    let (plan, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(plan.contains("Plan: 1 to add, 0 to change, 0 to remove"), "{plan}");
+    assert!(told.contains("bad.yaml:9:") && told.contains("no pod is removed"), "{told}");
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error_of_validate_beside_all_others() {
+    let output = run(&["validate", "missing.yaml", manifest("hostile.yaml").to_str().unwrap(), "gone.yaml"]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    for path in ["missing.yaml:1:1: error: it cannot be read", "gone.yaml:1:1: error: it cannot be read"] {
+        assert!(told.contains(path), "{told}");
+    }
+    assert!(told.contains("in 3 files"), "{told}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cli::declare::declare;
+use crate::cli::declare::{Declaration, declare};
 use crate::cli::failure::Failure;
 use crate::cli::http_access::HttpAccess;
 use crate::cli::output::{self, Progress};
@@ -50,17 +50,25 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
-    let state = StateDir::open(&args.target.state_dir()).map_err(Failure::Error)?;
+    let state = StateDir::open(&args.target.state_dir(), &args.target.node_name()).map_err(Failure::Error)?;
+    // An agent goes on in memory; of what a command did, nothing would be left to know.
+    if let Some(trouble) = state.trouble() {
+        return Err(Failure::Error(trouble));
+    }
     let _lock = NodeLock::take(&args.target.engine(), &args.target.node_name()).map_err(Failure::Error)?;
     let key = state.key().map_err(Failure::Error)?;
     let node = Node { name: args.target.node_name().into(), key, sandbox_image: args.sandbox_image.name() };
-    let desired = declare(&node, &args.paths, &args.http)?;
+    let Declaration { desired, errors } = declare(&node, &args.paths, &args.http)?;
+    if errors > 0 {
+        return Err(Failure::error("nothing is applied: correct what is wrong above first"));
+    }
     let deadline = Instant::now().checked_add(args.timeout).unwrap_or_else(far);
     live::block_on(async {
         let (engine, version) = live::connect(&args.target).await?;
         let clock = Clock::start();
         let listed = look::list(&engine, &node.name, state.ledger(), version.memory_bytes, clock.now()).await;
         let observed = listed.map_err(|error| super::work::unreadable(&error))?;
+        look::tell_lookalikes(&observed);
         if !args.allow_mass_delete {
             refuse_mass_delete(&desired, &observed)?;
         }

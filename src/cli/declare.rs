@@ -6,33 +6,45 @@ use std::sync::Arc;
 
 use im::OrdMap;
 
+use crate::cli::escape::Safe;
 use crate::cli::failure::Failure;
 use crate::cli::http_access::HttpAccess;
-use crate::cli::manifests;
+use crate::cli::manifests::{self, Manifests};
 use crate::model::PodKey;
 use crate::model::read::Options;
 use crate::plan::{Declared, Desired, Node, Slot, SourceKind};
 
-/// Everything the paths declare, as the source `file`. Diagnoses go to standard error; one error is enough
-/// to plan nothing, because a plan without the pod that could not be read would remove it.
-pub fn declare(node: &Node, paths: &[PathBuf], http: &HttpAccess) -> Result<Desired, Failure> {
+/// What the manifests declare.
+pub struct Declaration {
+    pub desired: Desired,
+    /// How much of them is wrong. Each is told on standard error.
+    pub errors: usize,
+}
+
+/// Everything the paths declare, as the source `file`. What is wrong may be any pod that runs, so while anything
+/// is, the source counts as one that was not read whole and no pod is removed: as the agent has it.
+///
+/// # Errors
+/// When a path cannot be read at all.
+pub fn declare(node: &Node, paths: &[PathBuf], http: &HttpAccess) -> Result<Declaration, Failure> {
     let options = Options { node_name: Some(node.name.to_string()), ..Options::default() };
-    let readings = manifests::read(paths, &options, http)?;
+    let Manifests { readings, unreadable } = manifests::read(paths, &options, http)?;
     let mut complain = io::stderr().lock();
     for diagnosis in readings.iter().flat_map(|reading| &reading.diagnoses) {
         let _ = writeln!(complain, "{diagnosis}");
     }
-    match readings.iter().flat_map(|reading| &reading.diagnoses).filter(|d| d.is_error()).count() {
-        0 => {}
-        errors => {
-            let them = if errors == 1 { "the error" } else { "the errors" };
-            return Err(Failure::error(format!("nothing is planned: correct {them} above first")));
+    if let Some(((path, why), rest)) = unreadable.split_first() {
+        for (path, why) in rest {
+            let _ = writeln!(complain, "error: {}: {}", Safe(path), Safe(why));
         }
+        return Err(Failure::error(format!("{path}: {why}")));
     }
+    let errors = readings.iter().flat_map(|reading| &reading.diagnoses).filter(|d| d.is_error()).count();
     let pods = readings.into_iter().flat_map(|reading| reading.pods);
     let declared =
         pods.filter_map(|read| Some(Declared::new(node, SourceKind::File, read.pod?, read.places)));
     let pods: OrdMap<PodKey, Arc<Declared>> =
         declared.map(|declared| (declared.key.clone(), Arc::new(declared))).collect();
-    Ok(Desired::new(node.clone()).with_slot(SourceKind::File, Slot::Known(pods)))
+    let slot = if errors == 0 { Slot::Known(pods) } else { Slot::Stale(pods) };
+    Ok(Declaration { desired: Desired::new(node.clone()).with_slot(SourceKind::File, slot), errors })
 }

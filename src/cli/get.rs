@@ -108,6 +108,9 @@ fn text(pods: &Value, sources: &Value, trouble: Option<&str>, now: Time) -> Stri
     let rows: Vec<[String; 7]> = pods.iter().map(|pod| row(pod, now)).collect();
     let out = if rows.is_empty() { "No pods.\n".to_owned() } else { table(HEAD, &rows) };
     let mut notes: Vec<String> = trouble.map(|trouble| format!("agent: {trouble}")).into_iter().collect();
+    notes.extend(
+        sources["troubles"].as_array().into_iter().flatten().map(|text| format!("agent: {}", word(text))),
+    );
     notes.extend(pods.iter().filter_map(|pod| {
         let message = pod["status"]["message"].as_str()?;
         let (namespace, name) = (word(&pod["metadata"]["namespace"]), word(&pod["metadata"]["name"]));
@@ -236,12 +239,13 @@ mod tests {
                 "severity": "error", "message": "unknown field imagePulPolicy", "fix": "imagePullPolicy",
                 "place": { "file": "db.yaml", "line": 3, "column": 5 },
             }],
-        }]});
+        }], "troubles": ["the disk is full"] });
         let expected = "\
 NAMESPACE   NAME   READY   STATUS             RESTARTS   AGE   IP
 default     web    1/2     CrashLoopBackOff   3          90s   172.17.0.2
 
 agent: the engine is away
+agent: the disk is full
 default/web: CrashLoopBackOff: app: back-off 20s\\u{1b}[2J
 source file (pods/): 4 of 5 pods would be removed
 db.yaml:3:5: error: unknown field imagePulPolicy: imagePullPolicy

@@ -29,7 +29,7 @@ pub async fn connect(target: &Target) -> Result<(Engine, EngineVersion), Failure
 
 /// One list of the node's containers, with what its agent remembers.
 pub async fn list(engine: &impl Look, target: &Target, version: &EngineVersion) -> Result<Observed, Failure> {
-    let ledger = state::known_ledger(&target.state_dir());
+    let ledger = state::known_ledger(&target.state_dir(), &target.node_name());
     let listed = look::list(engine, &target.node_name(), ledger, version.memory_bytes, clock::wall()).await;
     listed.map_err(|error| Failure::error(format!("engine {}: {error}", target.engine())))
 }

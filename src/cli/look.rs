@@ -3,6 +3,7 @@
 //! **Invariant:** everything here is generic over [`Look`] alone, so it cannot change an engine: a dry run
 //! is dry because nothing else is in its hands.
 
+use crate::cli::escape::Safe;
 use crate::cli::failure::Failure;
 use crate::docker::{DockerError, Look};
 use crate::executor::{self, Outcome};
@@ -24,6 +25,13 @@ pub async fn list(
     let mut observed = Observed { ledger, memory_bytes, ..Observed::default() };
     observer::relist(&mut observed, at, engine.list(node).await?);
     Ok(observed)
+}
+
+/// Tells of containers that only look like ours.
+pub fn tell_lookalikes(observed: &Observed) {
+    for why in observed.lookalikes.values() {
+        eprintln!("note: {}: it is left alone", Safe(why));
+    }
 }
 
 /// Answers every question that the planner asks before it can say what to do.

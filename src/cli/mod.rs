@@ -7,6 +7,7 @@ mod apply;
 mod arguments;
 mod ask;
 mod changes;
+mod clashes;
 mod completion;
 mod declare;
 mod escape;

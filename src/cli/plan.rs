@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::cli::changes::Changes;
-use crate::cli::declare::declare;
+use crate::cli::declare::{Declaration, declare};
 use crate::cli::escape::Safe;
 use crate::cli::failure::Failure;
 use crate::cli::http_access::HttpAccess;
@@ -22,7 +22,8 @@ use crate::sim::rehearse;
 
 /// Print what would be done, in order, each step with its cause; touch nothing
 ///
-/// Pods on the engine that came from a file and that PATH no longer declares are planned for removal.
+/// Pods on the engine that came from a file and that PATH no longer declares are planned for removal. When a
+/// document is wrong, the others are planned, nothing is removed, and the exit status is 1.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:  podkeeper plan web.yaml\n           \
                                    podkeeper plan --observed node1.json --detailed-exitcode /etc/podkeeper")]
@@ -54,22 +55,24 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
-    let (desired, observed) = match &args.observed {
+    let (Declaration { desired, errors }, observed) = match &args.observed {
         Some(file) => offline(&args, Snapshot::read(file)?)?,
         None => {
             let node = node(args.target.node_name(), &args);
-            let desired = declare(&node, &args.paths, &args.http)?;
+            let declaration = declare(&node, &args.paths, &args.http)?;
+            let desired = &declaration.desired;
             let observed = live::block_on(async {
                 let (engine, version) = live::connect(&args.target).await?;
                 let mut observed = live::list(&engine, &args.target, &version).await?;
+                look::tell_lookalikes(&observed);
                 let known = state::known_key(&args.target.state_dir()).is_some();
-                complete(&engine, &desired, &mut observed).await?;
+                complete(&engine, desired, &mut observed).await?;
                 if !known && !observed.pods.is_empty() {
                     note_no_key(&args.target);
                 }
                 Ok(observed)
             })?;
-            (desired, observed)
+            (declaration, observed)
         }
     };
     let changes = Changes::new(&desired, &observed, rehearse(&desired, &observed));
@@ -83,6 +86,11 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
             output::print(yaml::text(&value))?;
         }
     }
+    if errors > 0 {
+        return Err(Failure::error(
+            "this is the plan without what is wrong above; until that is right no pod is removed",
+        ));
+    }
     let something = args.detailed_exitcode && changes.actions() > 0;
     Ok(if something { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
@@ -93,7 +101,7 @@ async fn complete(engine: &impl Look, desired: &Desired, observed: &mut Observed
     look::answer(engine, desired, observed).await
 }
 
-fn offline(args: &Args, snapshot: Snapshot) -> Result<(Desired, Observed), Failure> {
+fn offline(args: &Args, snapshot: Snapshot) -> Result<(Declaration, Observed), Failure> {
     let name = args.target.given_node_name().map_or_else(|| snapshot.node.clone(), str::to_owned);
     if name != snapshot.node {
         return Err(Failure::error(format!(
@@ -102,7 +110,7 @@ fn offline(args: &Args, snapshot: Snapshot) -> Result<(Desired, Observed), Failu
         )));
     }
     let node = node(name, args);
-    let desired = declare(&node, &args.paths, &args.http)?;
+    let declaration = declare(&node, &args.paths, &args.http)?;
     if state::known_key(&args.target.state_dir()).is_none() && !snapshot.observed.pods.is_empty() {
         return Err(Failure::error(format!(
             "no node key can be read in {}, and without it nobody can tell whether what runs on {} is what is \
@@ -111,7 +119,7 @@ fn offline(args: &Args, snapshot: Snapshot) -> Result<(Desired, Observed), Failu
             node.name,
         )));
     }
-    Ok((desired, snapshot.observed))
+    Ok((declaration, snapshot.observed))
 }
 
 fn node(name: String, args: &Args) -> Node {

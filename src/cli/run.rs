@@ -101,7 +101,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let clock = Clock::start();
     let endpoint = Endpoint::parse(&args.target.engine()).map_err(Failure::Usage)?;
     let engine = Engine::new(endpoint).map_err(Failure::Error)?;
-    let state = StateDir::open(&args.target.state_dir()).map_err(Failure::Error)?;
+    let state = StateDir::open(&args.target.state_dir(), &args.target.node_name()).map_err(Failure::Error)?;
     let _lock = NodeLock::take(&args.target.engine(), &args.target.node_name()).map_err(Failure::Error)?;
     let node = Node {
         name: args.target.node_name().into(),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::failure::Failure;
 use crate::docker::EngineVersion;
+use crate::docker::mask::{HIDDEN, without_values};
 use crate::plan::{ContainerConfig, Observed};
 
 /// The shape that this podkeeper writes and reads.
@@ -22,20 +23,12 @@ pub struct Snapshot {
     pub observed: Observed,
 }
 
-/// Stands for a value in a snapshot: people send snapshots to each other.
-const HIDDEN: &str = "<hidden>";
-
-/// Shorter values are no secrets, and hiding them would tear up words that have nothing to do with them.
-const SHORTEST: usize = 3;
-
-/// A value can stand in the command line too: `$(NAME)` was expanded there.
+/// People send snapshots to each other. A value can stand in the command line too: `$(NAME)` was expanded there.
 fn hide_values(config: &mut ContainerConfig) {
     let variables = std::mem::take(&mut config.env);
     let split: Vec<(&str, &str)> = variables.iter().filter_map(|variable| variable.split_once('=')).collect();
-    let secrets: Vec<&str> =
-        split.iter().map(|(_, value)| *value).filter(|value| value.len() >= SHORTEST).collect();
     for word in config.entrypoint.iter_mut().chain(&mut config.cmd).flatten() {
-        *word = secrets.iter().fold(word.clone(), |word, secret| word.replace(secret, HIDDEN));
+        *word = without_values(word, &variables);
     }
     config.env = split.iter().map(|(name, _)| format!("{name}={HIDDEN}")).collect();
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::cli::failure::Failure;
 use crate::cli::http_access::HttpAccess;
-use crate::cli::{manifests, output};
+use crate::cli::manifests::{self, Manifests};
+use crate::cli::output;
 use crate::model::diagnosis::{Diagnosis, Severity};
 use crate::model::read::{Options, Reading};
 
@@ -54,7 +55,13 @@ enum Unknown {
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let options = Options { lenient: args.validate == Unknown::Warn, node_name: args.node_name };
-    let readings = manifests::read(&args.paths, &options, &args.http)?;
+    let Manifests { mut readings, unreadable } = manifests::read(&args.paths, &options, &args.http)?;
+    readings.extend(
+        unreadable.iter().map(|(path, why)| Reading {
+            diagnoses: vec![manifests::unread(path, why)],
+            ..Reading::default()
+        }),
+    );
     output::print(match args.output {
         Format::Text => text(&readings),
         Format::Json => pretty(&as_json(&readings)),

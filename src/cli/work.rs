@@ -116,8 +116,12 @@ impl<D: Docker> Work<'_, D> {
                 self.done += 1;
                 self.progress.line(&what);
             }
-            Outcome::Refused(error) | Outcome::Uncertain(error) => {
-                self.progress.line(&format!("{what}: {}", safe(&error.to_string())));
+            Outcome::Refused(error) => {
+                self.progress.line(&format!("failed: {what}: {}", safe(&error.to_string())));
+            }
+            // Whether it took effect shows when the engine is read again.
+            Outcome::Uncertain(error) => {
+                self.progress.line(&format!("unclear: {what}: {}", safe(&error.to_string())));
             }
         }
     }
@@ -187,8 +191,28 @@ mod tests {
         Desired::new(node).with_slot(SourceKind::File, slot)
     }
 
+    /// What was told on the way.
+    #[derive(Clone, Default)]
+    struct Heard(Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Heard {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
     /// How it ended, and after how many actions.
     fn apply(engine: &Engine, desired: &Desired, timeout: Duration) -> (End, usize) {
+        let (end, done, _) = apply_and_listen(engine, desired, timeout);
+        (end, done)
+    }
+
+    fn apply_and_listen(engine: &Engine, desired: &Desired, timeout: Duration) -> (End, usize, String) {
+        let heard = Heard::default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let mut work = Work {
@@ -196,12 +220,13 @@ mod tests {
                 desired,
                 observed: Observed::default(),
                 clock: Clock::start(),
-                progress: Progress::new(Box::new(std::io::sink()), false),
+                progress: Progress::new(Box::new(heard.clone()), false),
                 done: 0,
                 unsure: true,
             };
             let end = work.run(Instant::now() + timeout, Lanes::new(4)).await.unwrap();
-            (end, work.done)
+            let heard = String::from_utf8(heard.0.lock().unwrap().clone()).unwrap();
+            (end, work.done, heard)
         })
     }
 
@@ -227,7 +252,11 @@ mod tests {
     fn what_is_tried_again_later_is_waited_for_until_the_time_is_over() {
         let (engine, desired) = (Engine::new(world::START), desired(&[None]));
         engine.fail(Some(Verb::Create), 0, Fault::Error);
-        let (end, _) = apply(&engine, &desired, Duration::from_millis(50));
+        let (end, _, heard) = apply_and_listen(&engine, &desired, Duration::from_millis(50));
         assert!(matches!(&end, End::TimeOut(waits) if !waits.is_empty()), "{end:?}");
+        let marked = |line: &&str| line.starts_with("failed: ") || line.starts_with("unclear: ");
+        let trouble: Vec<&str> = heard.lines().filter(|line| line.contains("create sandbox")).collect();
+        assert!(trouble.len() == 1 && trouble.iter().all(marked), "{heard}");
+        assert!(heard.lines().any(|line| line.starts_with("default/pod-0  pull image")), "{heard}");
     }
 }

@@ -113,6 +113,7 @@ impl Agent {
             observed: observed.clone(),
             sources: now.sources,
             engine: EngineStatus::Connecting,
+            disk_trouble: settings.state.trouble(),
         };
         Self {
             link: Link::new(settings.engine.clone(), now.desired.node.name.to_string()),
@@ -273,6 +274,7 @@ impl Agent {
         let touched = std::mem::take(&mut self.touched);
         let at = self.observed.at;
         observer::relist_others(&mut self.observed, at, instances, touched);
+        self.journal.lookalikes(&self.observed);
         observer::tidy(&mut self.observed, &self.desired);
         // A pod that was busy may be the one that the list was wanted for.
         let again = self.unsure && !self.observed.in_flight.is_empty();
@@ -323,6 +325,7 @@ impl Agent {
             observed: self.observed.clone(),
             sources,
             engine: self.status.clone(),
+            disk_trouble: self.settings.state.trouble(),
         }));
     }
 

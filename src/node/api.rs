@@ -64,6 +64,7 @@ impl Api {
             observed: Observed::default(),
             sources: im::OrdMap::new(),
             engine,
+            disk_trouble: None,
         };
         let rounds = watch::Sender::new(Arc::new(snapshot)).subscribe();
         let snapshots = Snapshots::new(rounds, declarations);

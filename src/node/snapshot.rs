@@ -17,6 +17,8 @@ pub struct Snapshot {
     pub observed: Observed,
     pub sources: Reports,
     pub engine: EngineStatus,
+    /// Why what is learnt cannot be kept on disk, if so.
+    pub disk_trouble: Option<String>,
 }
 
 #[derive(Clone, Debug)]

@@ -22,7 +22,8 @@ pub fn hint(observed: &mut Observed, at: Time, id: &ContainerId, hint: Hint) -> 
     observed.at = at;
     let known = observed.pods.values().flat_map(|pod| &pod.instances).find(|instance| instance.id == *id);
     let Some(known) = known.cloned() else {
-        return hint != Hint::Destroyed;
+        // One that is not ours is none of our business, however often it ends and starts.
+        return hint != Hint::Destroyed && !observed.lookalikes.contains_key(id);
     };
     let state = match (hint, &known.state) {
         (Hint::Destroyed, _) => {

@@ -14,14 +14,17 @@ use crate::plan::{
 };
 
 mod hints;
+mod lookalikes;
 mod memory;
 
 pub use hints::{Hint, hint};
 pub use memory::{heirs, tidy};
 
 /// A full list of the engine: replaces all instances, and keeps what was inspected of those that are in the
-/// same state as before.
+/// same state as before. What only looks like ours is set aside here, so no rule ever sees it.
 pub fn relist(observed: &mut Observed, at: Time, instances: Vec<Instance>) {
+    let (instances, lookalikes) = lookalikes::part(instances);
+    observed.lookalikes = lookalikes;
     let mut pods = std::collections::BTreeMap::new();
     for mut instance in instances {
         if let Some(known) = find(observed, &instance) {

@@ -37,6 +37,16 @@ pub fn of<'l>(labels: &'l BTreeMap<String, String>) -> impl Fn(&str) -> Option<&
 }
 
 impl Instance {
+    /// The name that follows from the labels.
+    pub fn labelled_name(&self) -> String {
+        container_name(&self.role, &self.pod, &self.uid, self.attempt)
+    }
+
+    /// False for a container that was renamed, and for one whose labels were copied.
+    pub fn is_named_by_its_labels(&self) -> bool {
+        *self.name == *self.labelled_name()
+    }
+
     /// Reads what a container is from its labels. `None` when one that makes it ours is missing or
     /// contradicts another: then it is somebody else's, and sacred.
     pub fn from_labels<'l>(

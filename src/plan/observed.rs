@@ -20,6 +20,9 @@ pub struct Observed {
     /// False until the engine has been read once: then nothing is planned.
     pub listed: bool,
     pub pods: OrdMap<PodKey, Arc<PodObserved>>,
+    /// Containers that carry all of our labels and are not ours, each with the reason in words.
+    #[serde(skip_serializing_if = "OrdMap::is_empty")]
+    pub lookalikes: OrdMap<ContainerId, Arc<str>>,
     /// Images that were asked for, as they are written in manifests: there or not.
     pub images: OrdMap<Arc<str>, Image>,
     pub ledger: Ledger,

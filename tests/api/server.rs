@@ -148,6 +148,7 @@ fn snapshots(bulk: usize) -> (Snapshots, watch::Sender<Arc<Snapshot>>) {
         observed: Observed::default(),
         sources: OrdMap::new(),
         engine: EngineStatus::Connecting,
+        disk_trouble: None,
     };
     let rounds = watch::Sender::new(Arc::new(snapshot));
     (Snapshots::new(rounds.subscribe(), declarations), rounds)

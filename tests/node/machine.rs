@@ -52,6 +52,10 @@ impl Machine {
         self.dir.path().join("pods")
     }
 
+    pub fn state_dir(&self) -> PathBuf {
+        self.dir.path().join("state")
+    }
+
     fn socket(&self) -> PathBuf {
         self.dir.path().join("podkeeper.sock")
     }
@@ -71,7 +75,7 @@ impl Machine {
         let mut command = self.command();
         command.arg("run").arg("--config").arg(self.pods_dir()).arg("--node-name").arg(&self.node);
         command.args(["--port", "0"]);
-        command.arg("--state-dir").arg(self.dir.path().join("state")).arg("--socket").arg(self.socket());
+        command.arg("--state-dir").arg(self.state_dir()).arg("--socket").arg(self.socket());
         if let Some(engine) = &self.engine {
             command.arg("--engine").arg(engine).args(["--sync-frequency", "1s"]);
         }

@@ -204,3 +204,21 @@ fn a_settled_node_costs_one_list_each_time_and_nothing_between() {
     });
     assert!(seen.iter().all(|request| request == "GET /containers/json"), "{seen:?}");
 }
+
+#[test]
+fn a_value_that_was_expanded_into_a_command_is_shown_nowhere() {
+    let mut machine = Machine::new("canary");
+    let command = r#"command: ["/bin/canary-$(TOKEN)"]"#;
+    let whole = pod("web", "env: [{name: TOKEN, value: hunter2}]");
+    machine.write("web.yaml", &whole.replace(r#"command: [sleep, "100000"]"#, command));
+    machine.start();
+    machine.until("the refusal is told", || machine.table().contains("/bin/canary-<hidden>"));
+    machine.until_settled();
+    let pods = machine.get("/pods").unwrap().1;
+    // The manifest itself is in the list, as its author wrote it.
+    assert_eq!(pods.matches("hunter2").count(), 1, "{pods}");
+    assert_eq!(machine.stop(), Some(0));
+    assert!(!machine.log().contains("hunter2"), "{}", machine.log());
+    let ledger = fs::read_to_string(machine.state_dir().join("ledger.json")).unwrap();
+    assert!(ledger.contains("canary-<hidden>") && !ledger.contains("hunter2"), "{ledger}");
+}

@@ -9,8 +9,8 @@ use crate::plan::Ledger;
 
 /// A changed ledger is on disk after this time at the latest.
 const DELAY: Duration = Duration::from_secs(1);
-/// After a write that failed.
-const RETRY: Duration = Duration::from_secs(30);
+/// While the disk cannot be written.
+const RETRY: Duration = Duration::from_secs(10);
 
 pub(super) struct Checkpoint {
     saved: Ledger,
@@ -35,24 +35,21 @@ impl Checkpoint {
                 self.due = None;
                 self.finish(state, ledger);
             }
-            None if same(&self.saved, ledger) => {}
-            None => self.due = Some(Instant::now() + DELAY),
+            None if !same(&self.saved, ledger) => self.due = Some(Instant::now() + DELAY),
+            None if state.trouble().is_some() => self.due = Some(Instant::now() + RETRY),
+            None => {}
         }
     }
 
-    /// Writes what is not written yet.
+    /// Writes what is not written yet. A failure is told by the state directory, once.
     pub fn finish(&mut self, state: &StateDir, ledger: &Ledger) {
+        state.settle();
         if same(&self.saved, ledger) {
             return;
         }
         match state.write_ledger(ledger) {
             Ok(()) => self.saved = ledger.clone(),
-            Err(error) => {
-                tracing::error!(
-                    "the ledger cannot be written ({error}): free space in --state-dir; trying again"
-                );
-                self.due = Some(Instant::now() + RETRY);
-            }
+            Err(_) => self.due = Some(Instant::now() + RETRY),
         }
     }
 }
@@ -70,7 +67,7 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_change_is_written_when_it_is_due_and_at_the_end() {
         let dir = tempfile::tempdir().unwrap();
-        let state = StateDir::open(dir.path()).unwrap();
+        let state = StateDir::open(dir.path(), "n").unwrap();
         let ledger = |uid: &str| Ledger {
             pods: im::OrdMap::unit(Uid(uid.into()), Default::default()),
             ..Ledger::default()

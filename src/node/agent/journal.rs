@@ -4,11 +4,14 @@
 //! causes never hold them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use im::OrdMap;
+
 use crate::executor::Outcome;
-use crate::model::{PodKey, Time};
-use crate::plan::{Action, Call, Wait};
+use crate::model::{ContainerId, PodKey, Time};
+use crate::plan::{Action, Call, Observed, Wait};
 
 /// How long the same trouble stays untold.
 const QUIET: Duration = Duration::from_secs(60);
@@ -18,6 +21,7 @@ pub(super) struct Journal {
     /// Trouble by what it is about, and when it was last told.
     told: BTreeMap<(PodKey, String), (String, Time)>,
     waits: BTreeMap<(PodKey, Option<String>), (&'static str, String)>,
+    lookalikes: OrdMap<ContainerId, Arc<str>>,
 }
 
 impl Journal {
@@ -50,6 +54,18 @@ impl Journal {
         }
         self.told.insert(key, (error.to_owned(), at));
         true
+    }
+
+    /// Tells of containers that only look like ours, each once.
+    pub fn lookalikes(&mut self, observed: &Observed) {
+        for (id, why) in observed.lookalikes.iter().filter(|(id, _)| !self.lookalikes.contains_key(*id)) {
+            let why = printable(why);
+            tracing::warn!(
+                id = id.short(),
+                "{why}: it is left alone; remove it, or run it without those labels"
+            );
+        }
+        self.lookalikes = observed.lookalikes.clone();
     }
 
     /// Tells the waits that are new since the last round.

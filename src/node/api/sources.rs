@@ -19,7 +19,9 @@ pub(super) fn list(now: &Snapshot, at: Time) -> Value {
             item
         })
         .collect();
-    json!({ "items": items, "shadowed": now.desired.shadowed().map(shadowed).collect::<Vec<_>>() })
+    let troubles: Vec<&String> = now.disk_trouble.iter().collect();
+    let shadowed: Vec<Value> = now.desired.shadowed().map(shadowed).collect();
+    json!({ "items": items, "shadowed": shadowed, "troubles": troubles })
 }
 
 /// A pod that one source declares and another of higher precedence, too.

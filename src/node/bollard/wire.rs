@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::docker::Inspected;
+use crate::docker::mask::without_values;
 use crate::model::Time;
 use crate::model::pod::Protocol;
 use crate::plan::config::{ContainerConfig, EngineResources, PortBinding};
@@ -150,7 +151,9 @@ impl Listed<'_> {
         if label(labels::NODE) != Some(node) {
             return None;
         }
-        let name = self.names.and_then(|names| names.into_iter().next()).unwrap_or_default();
+        // The old `--link` gives a container further names, `/other/alias`, in any order.
+        let own = |name: &Cow<str>| !name.trim_start_matches('/').contains('/');
+        let name = self.names.into_iter().flatten().find(own).unwrap_or_default();
         let mut instance = Instance::from_labels(&self.id, &name, label, state(&self.state))?;
         instance.network_mode = self.host_config.network_mode.into();
         instance.created_at = Some(Time(self.created * 1000)).filter(|_| self.created > 0);
@@ -167,7 +170,10 @@ impl Detailed {
     /// `None` when it does not carry our labels.
     pub(super) fn inspected(self) -> Option<Inspected> {
         let config = config(&self.name, self.config, self.host_config);
-        let exit = exit(&self.state, self.created.as_deref());
+        let mut exit = exit(&self.state, self.created.as_deref());
+        if let Some(exit) = &mut exit {
+            exit.error = without_values(&exit.error, &config.env);
+        }
         let state = match state(&self.state.status) {
             State::Running { .. } => State::Running { started_at: time(&self.state.started_at) },
             State::Exited(_) => State::Exited(exit.clone()),
@@ -379,6 +385,18 @@ mod tests {
         let exit = read.exit.unwrap();
         assert_eq!((exit.code, exit.error.as_str()), (127, "exec: no such file"));
         assert_eq!(exit.finished_at.to_string(), "2026-11-30T10:00:00Z");
+    }
+
+    #[test]
+    fn a_value_of_env_is_in_no_text_of_the_engine() {
+        let labels = labels("container", "app");
+        let text = format!(
+            r#"{{"Id":"{ID}","Name":"/k8s_app","State":{{"Status":"created","ExitCode":127,
+                "Error":"exec: \"--token=hunter2\": no such file"}},
+                "Config":{{"Image":"busybox:1","Env":["TOKEN=hunter2"],"Labels":{labels}}},"HostConfig":{{}}}}"#
+        );
+        let read = serde_json::from_str::<Detailed>(&text).unwrap().inspected().unwrap();
+        assert_eq!(read.exit.unwrap().error, "exec: \"--token=<hidden>\": no such file");
     }
 
     #[test]

@@ -4,59 +4,81 @@
 //! said explicitly too (an empty directory), or allowed by `--allow-mass-delete`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::model::PodKey;
 
 /// A change that removes no more than so many is a day's work.
 const ALWAYS: usize = 3;
+/// How long after the first reading a second one counts: whoever is rewriting everything is done by then, and
+/// whoever has made a mistake may have noticed.
+pub const SECOND_LOOK: Duration = Duration::from_secs(5);
 
 /// What is remembered between two readings.
 #[derive(Default)]
 pub struct Brake {
-    /// How often each pod was seen to be no longer declared, where it was declared.
-    seen: BTreeMap<PodKey, u8>,
+    /// The pods that were seen to be no longer declared, where they had been declared.
+    missed: BTreeMap<PodKey, Missed>,
+}
+
+struct Missed {
+    /// When that was seen first.
+    since: Duration,
+    /// It was seen again, long enough after.
+    twice: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Go,
-    /// Keep the pods and read again after the settle time.
+    /// Keep the pods and read again after [`SECOND_LOOK`].
     Again(String),
     /// Keep the pods until a person says otherwise.
     Held(String),
 }
 
+/// What speaks for a removal of all pods.
+#[derive(Clone, Copy, Debug)]
+pub struct Permits {
+    /// The source says that it is empty.
+    pub explicit: bool,
+    /// A person allows it.
+    pub allowed: bool,
+}
+
 impl Brake {
-    /// `before`: how many pods there were; `removed`: which of them are no longer declared; `looked`: was the place
-    /// that declared a pod looked at this time? Of several URLs each has its own time.
+    /// `before`: how many pods there were; `removed`: which of them are no longer declared; `looked`: was the
+    /// place that declared a pod looked at this time? Of several URLs each has its own time. `elapsed`: now,
+    /// by a clock that never jumps.
     pub fn judge(
         &mut self,
         before: usize,
         removed: &BTreeSet<PodKey>,
         looked: impl Fn(&PodKey) -> bool,
-        explicit: bool,
-        allowed: bool,
+        permits: Permits,
+        elapsed: Duration,
     ) -> Verdict {
         let count = removed.len();
-        if allowed || count <= ALWAYS || count * 2 <= before {
-            self.seen.clear();
+        if permits.allowed || count <= ALWAYS || count * 2 <= before {
+            self.missed.clear();
             return Verdict::Go;
         }
-        if count == before && !explicit {
-            self.seen.clear();
+        if count == before && !permits.explicit {
+            self.missed.clear();
             return Verdict::Held(format!(
                 "all {count} pods would be removed although the source is not empty: they are kept; \
                  start with --allow-mass-delete if that is meant"
             ));
         }
-        let times =
-            |key: &PodKey| self.seen.get(key).copied().unwrap_or(0).saturating_add(looked(key).into());
-        let seen: BTreeMap<PodKey, u8> = removed.iter().map(|key| (key.clone(), times(key))).collect();
-        if seen.values().all(|times| *times >= 2) {
-            self.seen.clear();
+        self.missed.retain(|key, _| removed.contains(key));
+        for key in removed.iter().filter(|key| looked(key)) {
+            let missed = self.missed.entry(key.clone()).or_insert(Missed { since: elapsed, twice: false });
+            missed.twice |= elapsed.saturating_sub(missed.since) >= SECOND_LOOK;
+        }
+        if removed.iter().all(|key| self.missed.get(key).is_some_and(|missed| missed.twice)) {
+            self.missed.clear();
             return Verdict::Go;
         }
-        self.seen = seen;
         Verdict::Again(format!(
             "{count} of {before} pods would be removed: waiting for a second, equal reading"
         ))
@@ -71,6 +93,10 @@ mod tests {
         names.iter().map(|name| PodKey::new("default", name)).collect()
     }
 
+    fn permits(explicit: bool, allowed: bool) -> Permits {
+        Permits { explicit, allowed }
+    }
+
     fn goes(verdict: &Verdict) -> char {
         match verdict {
             Verdict::Go => 'g',
@@ -83,7 +109,13 @@ mod tests {
     fn few_or_less_than_half_go_at_once() {
         for (before, removed) in [(3, &["a", "b", "c"][..]), (8, &["a", "b", "c", "d"]), (1, &["a"])] {
             assert_eq!(
-                Brake::default().judge(before, &pods(removed), |_| true, false, false),
+                Brake::default().judge(
+                    before,
+                    &pods(removed),
+                    |_| true,
+                    permits(false, false),
+                    Duration::ZERO
+                ),
                 Verdict::Go,
                 "{before}"
             );
@@ -93,38 +125,46 @@ mod tests {
     #[test]
     fn most_go_after_a_second_equal_reading_only() {
         let mut brake = Brake::default();
-        let mut judge = |removed: &[&str]| goes(&brake.judge(5, &pods(removed), |_| true, false, false));
-        assert_eq!(judge(&["a", "b", "c", "d"]), 'a');
-        assert_eq!(judge(&["a", "b", "c", "e"]), 'a', "another set starts over");
-        assert_eq!(judge(&["a", "b", "c", "e"]), 'g');
-        assert_eq!(judge(&["a", "b", "c", "e"]), 'a', "and is forgotten once it went");
-        assert_eq!(judge(&[]), 'g', "a reading without removals ends it");
-        assert_eq!(judge(&["a", "b", "c", "e"]), 'a');
+        let mut judge = |second: u64, removed: &[&str]| {
+            let elapsed = Duration::from_secs(second);
+            goes(&brake.judge(5, &pods(removed), |_| true, permits(false, false), elapsed))
+        };
+        assert_eq!(judge(10, &["a", "b", "c", "d"]), 'a');
+        assert_eq!(judge(15, &["a", "b", "c", "e"]), 'a', "another set starts over");
+        assert_eq!(judge(19, &["a", "b", "c", "e"]), 'a', "so soon it may still be half of a change");
+        assert_eq!(judge(20, &["a", "b", "c", "e"]), 'g');
+        assert_eq!(judge(30, &["a", "b", "c", "e"]), 'a', "and is forgotten once it went");
+        assert_eq!(judge(31, &[]), 'g', "a reading without removals ends it");
+        assert_eq!(judge(60, &["a", "b", "c", "e"]), 'a');
     }
 
     #[test]
     fn a_second_reading_is_one_of_the_place_that_declared_them() {
         let (removed, mut brake) = (pods(&["a", "b", "c", "d"]), Brake::default());
-        let mut judge = |looked: &[&str]| {
-            let looked = pods(looked);
-            goes(&brake.judge(5, &removed, |key| looked.contains(key), false, false))
+        let mut judge = |second: u64, looked: &[&str]| {
+            let (looked, elapsed) = (pods(looked), Duration::from_secs(second));
+            goes(&brake.judge(5, &removed, |key| looked.contains(key), permits(false, false), elapsed))
         };
-        assert_eq!(judge(&["a", "b"]), 'a');
-        assert_eq!(judge(&["x"]), 'a', "another place says nothing of them");
-        assert_eq!(judge(&["c", "d"]), 'a');
-        assert_eq!(judge(&["a", "b"]), 'a');
-        assert_eq!(judge(&["c", "d"]), 'g');
+        assert_eq!(judge(0, &["a", "b"]), 'a');
+        assert_eq!(judge(10, &["x"]), 'a', "another place says nothing of them");
+        assert_eq!(judge(12, &["c", "d"]), 'a');
+        assert_eq!(judge(20, &["a", "b"]), 'a');
+        assert_eq!(judge(32, &["c", "d"]), 'g');
     }
 
     #[test]
     fn all_must_be_explicit_or_allowed() {
         let all = pods(&["a", "b", "c", "d"]);
         let mut brake = Brake::default();
-        for _ in 0..3 {
-            assert_eq!(goes(&brake.judge(4, &all, |_| true, false, false)), 'h');
+        let mut judge = |second: u64, explicit: bool, allowed: bool| {
+            let elapsed = Duration::from_secs(second);
+            goes(&brake.judge(4, &all, |_| true, permits(explicit, allowed), elapsed))
+        };
+        for hour in 0..3 {
+            assert_eq!(judge(hour * 3600, false, false), 'h');
         }
-        assert_eq!(goes(&brake.judge(4, &all, |_| true, true, false)), 'a');
-        assert_eq!(goes(&brake.judge(4, &all, |_| true, true, false)), 'g');
-        assert_eq!(goes(&brake.judge(4, &all, |_| true, false, true)), 'g');
+        assert_eq!(judge(9000, true, false), 'a');
+        assert_eq!(judge(9005, true, false), 'g');
+        assert_eq!(judge(9005, false, true), 'g');
     }
 }

@@ -18,6 +18,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 
 use crate::model::Time;
 use crate::model::read::{self, Options};
+use crate::node::sources::brake::SECOND_LOOK;
 use crate::node::sources::reading::{Look, Manifests, Remembered, Said, Seen};
 use crate::node::sources::settle::{Now, SETTLE, Settling, Stamp, Verdict};
 use crate::plan::{Node, SourceKind};
@@ -69,9 +70,9 @@ impl Scanner {
             Ok(files) => Look::Files(self.files(files, now, &mut next)),
             Err(error) => Look::Unavailable(format!("{} cannot be read: {error}", self.path.display())),
         };
-        let said = self.manifests.fold(look);
+        let said = self.manifests.fold(look, now.elapsed);
         if said.again {
-            next = sooner(next, SETTLE);
+            next = sooner(next, SECOND_LOOK);
         }
         Scan { said, next }
     }
@@ -114,7 +115,7 @@ impl Scanner {
         for name in self.settling.files().into_iter().filter(|name| !present.contains(name)) {
             if let Verdict::Wait(left) = self.settling.absent(&name, now) {
                 *next = sooner(*next, left);
-                seen.push((name, Seen::Same));
+                seen.push((name, Seen::Leaving));
             }
         }
         seen

@@ -31,9 +31,9 @@ use tokio::task::spawn_blocking;
 use crate::node::chance;
 use crate::node::clock::Clock;
 use crate::node::keep::Kept;
+use crate::node::sources::brake::SECOND_LOOK;
 use crate::node::sources::publish::Publisher;
 use crate::node::sources::reading::Remembered;
-use crate::node::sources::settle::SETTLE;
 use crate::node::sources::supervise::supervise;
 use crate::node::sources::wake::Waker;
 use crate::node::store::Writer;
@@ -151,7 +151,7 @@ impl Rounds {
         self.validators = next_validators(validators, &answer, &next);
         let retry_after = answer.err().and_then(|trouble| trouble.retry_after);
         match next {
-            answers::Next { again: true, .. } => SETTLE,
+            answers::Next { again: true, .. } => SECOND_LOOK,
             answers::Next { good: true, .. } => self.schedule.succeeded(chance::fraction()),
             answers::Next { good: false, .. } => self.schedule.failed(retry_after, chance::fraction()),
         }

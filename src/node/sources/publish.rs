@@ -61,16 +61,8 @@ impl Publisher {
         if !self.unkept {
             return;
         }
-        match self.kept.save(&remember()) {
-            Ok(()) => self.unkept = false,
-            Err(error) => {
-                let source = self.writer.kind().as_str();
-                tracing::error!(
-                    source,
-                    "the last good manifests cannot be kept ({error}): free space in --state-dir"
-                );
-            }
-        }
+        // A failure is told by the state directory, once for all who write there.
+        self.unkept = self.kept.save(&remember()).is_err();
     }
 
     /// Says what is new, once.

@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use im::OrdMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::read::{Diagnosis, ReadPod, Reading, Severity};
 use crate::model::{Place, Places, Pod, PodKey};
-use crate::node::sources::brake::{Brake, Verdict};
+use crate::node::sources::brake::{Brake, Permits, Verdict};
 use crate::plan::{Declared, Node, Slot, SourceKind};
 
 type Pods = OrdMap<PodKey, Arc<Declared>>;
@@ -34,6 +35,8 @@ pub enum Seen {
     Same,
     /// It was not looked at this time, or in vain: what was read of it stays.
     Unasked,
+    /// It is not there, and that is too new to be believed: it may be on its way to another name.
+    Leaving,
     /// Its content changed. The digest tells whether the last one was the same after all.
     Read { digest: u128, reading: Reading },
     /// It holds nothing but space and comments. A writer leaves that who has just begun, or who failed, so it
@@ -52,7 +55,8 @@ pub struct Said {
     pub error: Option<String>,
     /// A removal that is not believed yet.
     pub held: Option<String>,
-    /// Look again after the settle time although nothing may change until then.
+    /// Look again after [`SECOND_LOOK`](crate::node::sources::brake::SECOND_LOOK) although nothing may change
+    /// until then.
     pub again: bool,
 }
 
@@ -76,6 +80,8 @@ pub struct Manifests {
     /// Which file's pod of that name was taken: it keeps the name while it declares it.
     winners: BTreeMap<PodKey, Arc<str>>,
     said: Pods,
+    /// Files that may be gone.
+    leaving: BTreeSet<Arc<str>>,
     /// Every document was readable once since the start. Before that an unreadable one may be any pod that
     /// runs, so nothing may be removed.
     complete: bool,
@@ -108,6 +114,7 @@ impl Manifests {
             files: OrdMap::new(),
             winners: BTreeMap::new(),
             said: OrdMap::new(),
+            leaving: BTreeSet::new(),
             complete: false,
             brake: Brake::default(),
         }
@@ -144,7 +151,8 @@ impl Manifests {
         self.files.get(file)?.digest
     }
 
-    pub fn fold(&mut self, look: Look) -> Said {
+    /// What follows from a look. `elapsed`: now, by a clock that never jumps.
+    pub fn fold(&mut self, look: Look, elapsed: Duration) -> Said {
         let files = match look {
             Look::Files(files) => files,
             Look::Unavailable(error) => {
@@ -160,7 +168,8 @@ impl Manifests {
         let (pods, doubles) = self.merge();
         let unknown = self.files.values().any(|file| file.unknown);
         self.complete |= !unsettled && !unknown;
-        let (held, again) = self.brake(pods, &unasked, explicitly_empty);
+        let permits = Permits { explicit: explicitly_empty, allowed: self.allow_mass_delete };
+        let (held, again) = self.brake(pods, &unasked, permits, elapsed);
         let slot =
             if self.complete { Slot::Known(self.said.clone()) } else { Slot::Stale(self.said.clone()) };
         let error = (!self.complete && unknown).then(|| {
@@ -174,11 +183,16 @@ impl Manifests {
     /// Puts what was read in place of what it replaces. True when a file that was never read is still changing.
     fn take(&mut self, files: Vec<(Arc<str>, Seen)>) -> bool {
         let mut unsettled = false;
+        self.leaving = BTreeSet::new();
         let mut now: OrdMap<Arc<str>, Arc<File>> = OrdMap::new();
         for (name, seen) in files {
             let previous = self.files.get(&name);
+            if matches!(seen, Seen::Leaving) {
+                self.leaving.insert(name.clone());
+            }
             let file = match (seen, previous) {
-                (Seen::Same | Seen::Unasked, Some(previous)) => previous.clone(),
+                (Seen::Same | Seen::Unasked | Seen::Leaving, Some(previous)) => previous.clone(),
+                (Seen::Leaving, None) => continue,
                 (Seen::Same | Seen::Unasked, None) => {
                     unsettled = true;
                     continue;
@@ -216,8 +230,11 @@ impl Manifests {
             let held = self.winners.get(key);
             let winner = claimants.iter().position(|(file, _)| Some(*file) == held).unwrap_or(0);
             let (file, taken) = claimants[winner];
-            for (_, loser) in claimants.iter().enumerate().filter(|(i, _)| *i != winner).map(|(_, c)| c) {
-                doubles.push(double(loser, taken));
+            for loser in claimants.iter().enumerate().filter(|(i, _)| *i != winner).map(|(_, claim)| claim) {
+                // A file that moves is under both names for a moment.
+                if ![loser.0, file].iter().any(|name| self.leaving.contains(*name)) {
+                    doubles.push(double(loser.1, taken));
+                }
             }
             winners.insert(key.clone(), file.clone());
             pods.insert(key.clone(), taken.clone());
@@ -231,13 +248,13 @@ impl Manifests {
         &mut self,
         mut pods: Pods,
         unasked: &BTreeSet<Arc<str>>,
-        explicitly_empty: bool,
+        permits: Permits,
+        elapsed: Duration,
     ) -> (Option<String>, bool) {
         let removed: BTreeSet<PodKey> =
             self.said.keys().filter(|key| !pods.contains_key(*key)).cloned().collect();
         let looked = |key: &PodKey| self.said.get(key).is_none_or(|pod| !unasked.contains(&pod.places.file));
-        let before = self.said.len();
-        let verdict = self.brake.judge(before, &removed, looked, explicitly_empty, self.allow_mass_delete);
+        let verdict = self.brake.judge(self.said.len(), &removed, looked, permits, elapsed);
         let (held, again) = match verdict {
             Verdict::Go => (None, false),
             Verdict::Again(why) => (Some(why), true),

@@ -91,7 +91,7 @@ impl Answers {
             answers.manifests.recall(&answers.origin(), remembered);
         }
         // Before the first answer, which may take half a minute: what ran goes on as it was declared.
-        let said = answers.manifests.fold(Look::Unavailable(String::new()));
+        let said = answers.manifests.fold(Look::Unavailable(String::new()), answers.clock.elapsed());
         answers.publish(said);
         answers
     }
@@ -154,14 +154,14 @@ impl Answers {
             (place.read, place.read_at, place.revision) = (true, Some(now), told.revision);
         }
         if !self.places.iter().any(|place| place.read && place.error.is_none()) {
-            return self.manifests.fold(Look::Unavailable(String::new()));
+            return self.manifests.fold(Look::Unavailable(String::new()), self.clock.elapsed());
         }
         let mut seen = Some(told.seen);
         let texts = self.places.iter().enumerate().map(|(number, place)| {
             let seen = if number == at { seen.take() } else { None };
             (place.name.clone(), seen.unwrap_or(Seen::Unasked))
         });
-        self.manifests.fold(Look::Files(texts.collect()))
+        self.manifests.fold(Look::Files(texts.collect()), self.clock.elapsed())
     }
 
     fn publish(&mut self, said: Said) {

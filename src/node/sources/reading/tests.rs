@@ -3,6 +3,10 @@
 use super::*;
 use crate::model::Places;
 use crate::model::pod::{Metadata, Pod};
+use crate::node::sources::brake::SECOND_LOOK;
+
+/// A moment like any other.
+const NOW: Duration = Duration::from_secs(1000);
 
 /// What a file holds: a name is a good pod, `!name` a bad one whose name can be read, `!` one that cannot.
 fn reading(file: &str, documents: &[&str]) -> Reading {
@@ -62,14 +66,14 @@ fn said(said: &Said) -> (char, String) {
 
 /// Folds one look and tells what is said after it.
 fn look(manifests: &mut Manifests, files: Vec<(Arc<str>, Seen)>) -> (char, String) {
-    said(&manifests.fold(Look::Files(files)))
+    said(&manifests.fold(Look::Files(files), NOW))
 }
 
 #[test]
 fn a_bad_document_keeps_its_last_good_version_and_costs_the_others_nothing() {
     let mut m = manifests();
     look(&mut m, vec![read("f", &["a=1", "b=1", "c=1"])]);
-    let now = m.fold(Look::Files(vec![read("f", &["a=2", "!b", "d"])]));
+    let now = m.fold(Look::Files(vec![read("f", &["a=2", "!b", "d"])]), NOW);
     let half_written = "c may not have been written yet, so it stays while b is bad";
     assert_eq!(said(&now), ('k', "a@f b@f c@f d@f".into()), "{half_written}");
     let Slot::Known(pods) = &now.slot else { panic!() };
@@ -102,7 +106,7 @@ fn an_emptied_file_keeps_its_pods_and_a_deleted_one_does_not() {
     let blank = || ("f".into(), Seen::Blank);
     assert_eq!(look(&mut m, vec![blank()]), ('k', String::new()), "a file of comments is nobody's pod");
     look(&mut m, vec![read("f", &["a"]), read("g", &["b"])]);
-    let now = m.fold(Look::Files(vec![blank(), same("g")]));
+    let now = m.fold(Look::Files(vec![blank(), same("g")]), NOW);
     assert_eq!((said(&now), now.diagnoses.len()), (('k', "a@f b@g".into()), 1));
     assert_eq!(look(&mut m, vec![same("f"), same("g")]), ('k', "a@f b@g".into()));
     assert_eq!(look(&mut m, vec![same("g")]), ('k', "b@g".into()));
@@ -121,7 +125,7 @@ fn a_file_or_a_path_that_cannot_be_read_keeps_what_it_said() {
     look(&mut m, vec![read("f", &["a"])]);
     let unreadable = || ("f".into(), Seen::Unreadable("permission denied".into()));
     assert_eq!(look(&mut m, vec![unreadable()]), ('k', "a@f".into()));
-    let gone = m.fold(Look::Unavailable("/etc/pods is not there".into()));
+    let gone = m.fold(Look::Unavailable("/etc/pods is not there".into()), NOW);
     assert_eq!(said(&gone), ('s', "a@f".into()));
     assert!(gone.error.is_some());
     assert_eq!(look(&mut m, vec![read("f", &["b"])]), ('k', "b@f".into()), "and it comes back");
@@ -130,7 +134,7 @@ fn a_file_or_a_path_that_cannot_be_read_keeps_what_it_said() {
 #[test]
 fn nothing_is_removed_until_everything_was_readable_once() {
     let mut m = manifests();
-    assert_eq!(said(&m.fold(Look::Unavailable("not mounted yet".into()))), ('s', String::new()));
+    assert_eq!(said(&m.fold(Look::Unavailable("not mounted yet".into()), NOW)), ('s', String::new()));
     assert_eq!(look(&mut m, vec![read("f", &["a", "!b"])]), ('s', "a@f".into()), "b may be running");
     assert_eq!(look(&mut m, vec![same("f"), same("g")]), ('s', "a@f".into()), "g is still being written");
     assert_eq!(look(&mut m, vec![read("f", &["a", "b"]), same("g")]), ('s', "a@f b@f".into()));
@@ -141,7 +145,7 @@ fn nothing_is_removed_until_everything_was_readable_once() {
 #[test]
 fn the_first_file_in_order_wins_a_name_and_the_one_that_has_it_keeps_it() {
     let mut m = manifests();
-    let now = m.fold(Look::Files(vec![read("b", &["web"]), read("c", &["web"])]));
+    let now = m.fold(Look::Files(vec![read("b", &["web"]), read("c", &["web"])]), NOW);
     assert_eq!(said(&now), ('k', "web@b".into()));
     assert_eq!(now.diagnoses.len(), 1);
     let text = format!("{}: {}", now.diagnoses[0].place, now.diagnoses[0].message);
@@ -166,10 +170,26 @@ fn most_pods_vanish_only_after_a_second_equal_look() {
     let mut m = manifests();
     let all = ["a", "b", "c", "d", "e"];
     look(&mut m, vec![read("f", &all)]);
-    let first = m.fold(Look::Files(vec![read("f", &["a", "new"])]));
+    let first = m.fold(Look::Files(vec![read("f", &["a", "new"])]), NOW);
     assert_eq!(said(&first), ('k', "a@f b@f c@f d@f e@f new@f".into()));
     assert!(first.again && first.held.is_some());
-    assert_eq!(look(&mut m, vec![same("f")]), ('k', "a@f new@f".into()));
+    let soon = m.fold(Look::Files(vec![same("f")]), NOW + SECOND_LOOK - Duration::from_millis(1));
+    assert_eq!(said(&soon).1, "a@f b@f c@f d@f e@f new@f", "the same look, and too soon");
+    let second = m.fold(Look::Files(vec![same("f")]), NOW + SECOND_LOOK);
+    assert_eq!(said(&second), ('k', "a@f new@f".into()));
+    assert!(!second.again && second.held.is_none());
+}
+
+#[test]
+fn a_file_that_moves_is_not_declared_twice() {
+    let mut m = manifests();
+    look(&mut m, vec![read("a", &["web"])]);
+    let both = m.fold(Look::Files(vec![("a".into(), Seen::Leaving), read("b", &["web"])]), NOW);
+    assert_eq!((said(&both), both.diagnoses.len()), (('k', "web@a".into()), 0));
+    let moved = m.fold(Look::Files(vec![same("b")]), NOW);
+    assert_eq!((said(&moved), moved.diagnoses.len()), (('k', "web@b".into()), 0));
+    let copied = m.fold(Look::Files(vec![read("a", &["web"]), same("b")]), NOW);
+    assert_eq!(copied.diagnoses.len(), 1, "and one that is really there twice is told of");
 }
 
 #[test]
@@ -192,7 +212,7 @@ fn what_was_said_survives_the_agent() {
         second.recall("/pods", serde_json::from_str(&text).unwrap());
         second
     };
-    let gone = recalled().fold(Look::Unavailable("not mounted".into()));
+    let gone = recalled().fold(Look::Unavailable("not mounted".into()), NOW);
     assert_eq!(said(&gone), ('s', "a@f b@f c@g".into()));
     let mut wrong = recalled();
     assert_eq!(look(&mut wrong, vec![read("f", &["!a", "!"]), same("g")]), ('k', "a@f b@f c@g".into()));
@@ -202,5 +222,5 @@ fn what_was_said_survives_the_agent() {
     assert_eq!(look(&mut removed, vec![same("g")]), ('k', "a@g c@g".into()));
     let mut elsewhere = manifests();
     elsewhere.recall("/other", serde_json::from_str(&text).unwrap());
-    assert_eq!(said(&elsewhere.fold(Look::Unavailable("gone".into()))), ('s', String::new()));
+    assert_eq!(said(&elsewhere.fold(Look::Unavailable("gone".into()), NOW)), ('s', String::new()));
 }
