@@ -8,13 +8,14 @@ use im::OrdMap;
 
 use crate::cli::failure::Failure;
 use crate::cli::http_access::HttpAccess;
-use crate::cli::manifests;
+use crate::cli::manifests::{self, is_url};
 use crate::model::PodKey;
 use crate::model::read::Options;
 use crate::plan::{Declared, Desired, Node, Slot, SourceKind};
 
-/// Everything the paths declare, as the source `file`. Diagnoses go to standard error; one error is enough
-/// to plan nothing, because a plan without the pod that could not be read would remove it.
+/// Everything the paths declare: what is in files as the source `file`, what is behind URLs as the source `http`, as
+/// the agent would. Diagnoses go to standard error; one error is enough to plan nothing, because a plan without the
+/// pod that could not be read would remove it.
 pub fn declare(node: &Node, paths: &[PathBuf], http: &HttpAccess) -> Result<Desired, Failure> {
     let options = Options { node_name: Some(node.name.to_string()), ..Options::default() };
     let readings = manifests::read(paths, &options, http)?;
@@ -29,10 +30,22 @@ pub fn declare(node: &Node, paths: &[PathBuf], http: &HttpAccess) -> Result<Desi
             return Err(Failure::error(format!("nothing is planned: correct {them} above first")));
         }
     }
-    let pods = readings.into_iter().flat_map(|reading| reading.pods);
-    let declared =
-        pods.filter_map(|read| Some(Declared::new(node, SourceKind::File, read.pod?, read.places)));
-    let pods: OrdMap<PodKey, Arc<Declared>> =
-        declared.map(|declared| (declared.key.clone(), Arc::new(declared))).collect();
-    Ok(Desired::new(node.clone()).with_slot(SourceKind::File, Slot::Known(pods)))
+    let mut desired = Desired::new(node.clone());
+    for kind in [SourceKind::File, SourceKind::Http] {
+        if !paths.iter().any(|path| kind_of(&path.to_string_lossy()) == kind) {
+            continue;
+        }
+        let pods = readings.iter().flat_map(|reading| &reading.pods);
+        let ours = pods.filter(|read| kind_of(&read.places.file) == kind);
+        let declared =
+            ours.filter_map(|read| Some(Declared::new(node, kind, read.pod.clone()?, read.places.clone())));
+        let pods: OrdMap<PodKey, Arc<Declared>> =
+            declared.map(|declared| (declared.key.clone(), Arc::new(declared))).collect();
+        desired = desired.with_slot(kind, Slot::Known(pods));
+    }
+    Ok(desired)
+}
+
+fn kind_of(path: &str) -> SourceKind {
+    if is_url(path) { SourceKind::Http } else { SourceKind::File }
 }

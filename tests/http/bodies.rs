@@ -196,7 +196,8 @@ fn one_wrong_document_keeps_its_last_good_version_and_costs_no_other() {
     server.answer(response(200, &[], &manifests(&["a=x:1", "b=x:1"])));
     let rig = Rig::start(&[server.url("/pods")]);
     rig.begins();
-    let wrong = String::from_utf8(manifests(&["a=x:2", "b=x:2"])).unwrap().replacen("image:", "imaeg: x, image:", 1);
+    let wrong =
+        String::from_utf8(manifests(&["a=x:2", "b=x:2"])).unwrap().replacen("image:", "imaeg: x, image:", 1);
     server.answer(response(200, &[], wrong.as_bytes()));
     rig.ask();
     rig.until(|report| !report.diagnoses.is_empty());
