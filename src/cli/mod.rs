@@ -5,6 +5,7 @@
 
 mod apply;
 mod arguments;
+mod ask;
 mod changes;
 mod completion;
 mod declare;
@@ -13,6 +14,7 @@ mod failure;
 mod get;
 mod http_access;
 mod json;
+mod kubeconfig;
 mod live;
 mod look;
 mod man;
@@ -55,6 +57,7 @@ enum Command {
     Validate(validate::Args),
     Observe(observe::Args),
     Get(get::Args),
+    Kubeconfig(kubeconfig::Args),
     Completion(completion::Args),
     Man(man::Args),
 }
@@ -77,6 +80,7 @@ pub fn main() -> ExitCode {
         Command::Validate(args) => validate::run(args),
         Command::Observe(args) => observe::run(args),
         Command::Get(args) => get::run(args),
+        Command::Kubeconfig(args) => kubeconfig::run(args),
         Command::Completion(args) => completion::run(args, &mut Cli::command()),
         Command::Man(args) => man::run(args, Cli::command()),
     };

@@ -1,4 +1,4 @@
-//! Flags of the 2014 kubelet whose sources and servers come with a later version: refused by name.
+//! Flags of the 2014 kubelet whose sources come with a later version: refused by name.
 
 use std::ffi::OsString;
 
@@ -8,27 +8,17 @@ use crate::cli::failure::Failure;
 pub struct NotYet {
     #[arg(long, hide = true, env = "PODKEEPER_ETCD_SERVERS")]
     etcd_servers: Option<OsString>,
-    #[arg(long, hide = true, env = "PODKEEPER_ADDRESS")]
-    address: Option<OsString>,
-    /// `0` asks for what there is: no TCP at all.
-    #[arg(long, hide = true, env = "PODKEEPER_PORT")]
-    port: Option<OsString>,
 }
 
 impl NotYet {
     /// # Errors
     /// Names the first flag that asks for something that is not there.
     pub fn refuse(&self) -> Result<(), Failure> {
-        let port = self.port.as_ref().filter(|port| *port != "0");
-        let given = [
-            ("--etcd-servers", self.etcd_servers.as_ref()),
-            ("--address", self.address.as_ref()),
-            ("--port", port),
-        ];
+        let given = [("--etcd-servers", self.etcd_servers.as_ref())];
         match given.into_iter().find(|(_, value)| value.is_some()) {
             None => Ok(()),
             Some((flag, _)) => Err(Failure::Usage(format!(
-                "not supported yet: {flag}; this version reads --config and --manifest-url, and serves --socket"
+                "not supported yet: {flag}; this version reads --config and --manifest-url"
             ))),
         }
     }
