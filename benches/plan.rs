@@ -130,6 +130,7 @@ fn settled(declared: &[Arc<Declared>]) -> Observed {
                 created_at: Some(at),
                 ip: (part == 0).then_some(IpAddr::V4(Ipv4Addr::new(172, 17, (i >> 8) as u8, i as u8))),
                 network_mode: network.into(),
+                ports: Vec::new(),
                 config: None,
                 probes: Default::default(),
             })

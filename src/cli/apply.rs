@@ -22,8 +22,9 @@ use crate::plan::{Desired, Node, Observed, PodObserved, SourceKind, Wait};
 
 /// Do what `plan` says, once, and wait until nothing is left to do
 ///
-/// Pods on the engine that came from a file and that PATH no longer declares are removed. Ends with 0 when what
-/// runs is what is declared, with 1 when something still waits after the timeout.
+/// Pods on the engine that came from a file and that PATH no longer declares are removed; those that came from a URL,
+/// when a PATH is a URL. Ends with 0 when what runs is what is declared, with 1 when something still waits after the
+/// timeout.
 #[derive(clap::Args)]
 #[command(after_help = "Example:  podkeeper apply --timeout 2m /etc/podkeeper")]
 pub struct Args {
@@ -96,8 +97,10 @@ fn cores() -> usize {
 
 /// One wrong path must not take a node down. The same brake as the agent's, which also lets three go.
 fn refuse_mass_delete(desired: &Desired, observed: &Observed) -> Result<(), Failure> {
-    let is_file = |pod: &PodObserved| pod.instances.iter().any(|i| i.source == Some(SourceKind::File));
-    let running: Vec<_> = observed.pods.iter().filter(|(_, pod)| is_file(pod)).map(|(key, _)| key).collect();
+    let ours = |pod: &PodObserved| {
+        pod.instances.iter().filter_map(|i| i.source).any(|source: SourceKind| desired.knows(source))
+    };
+    let running: Vec<_> = observed.pods.iter().filter(|(_, pod)| ours(pod)).map(|(key, _)| key).collect();
     let removed = running.iter().filter(|key| desired.get(key).is_none()).count();
     if removed > 3 && removed * 2 > running.len() {
         return Err(Failure::error(format!(

@@ -9,7 +9,7 @@ use im::OrdMap;
 use crate::cli::escape::Safe;
 use crate::cli::failure::Failure;
 use crate::cli::http_access::HttpAccess;
-use crate::cli::manifests::{self, Manifests};
+use crate::cli::manifests::{self, Manifests, is_url};
 use crate::model::PodKey;
 use crate::model::read::Options;
 use crate::plan::{Declared, Desired, Node, Slot, SourceKind};
@@ -21,8 +21,9 @@ pub struct Declaration {
     pub errors: usize,
 }
 
-/// Everything the paths declare, as the source `file`. What is wrong may be any pod that runs, so while anything
-/// is, the source counts as one that was not read whole and no pod is removed: as the agent has it.
+/// Everything the paths declare: what is in files as the source `file`, what is behind URLs as the source `http`, as
+/// the agent would. What is wrong may be any pod that runs, so while anything is, the sources count as not read
+/// whole and no pod is removed.
 ///
 /// # Errors
 /// When a path cannot be read at all.
@@ -40,11 +41,23 @@ pub fn declare(node: &Node, paths: &[PathBuf], http: &HttpAccess) -> Result<Decl
         return Err(Failure::error(format!("{path}: {why}")));
     }
     let errors = readings.iter().flat_map(|reading| &reading.diagnoses).filter(|d| d.is_error()).count();
-    let pods = readings.into_iter().flat_map(|reading| reading.pods);
-    let declared =
-        pods.filter_map(|read| Some(Declared::new(node, SourceKind::File, read.pod?, read.places)));
-    let pods: OrdMap<PodKey, Arc<Declared>> =
-        declared.map(|declared| (declared.key.clone(), Arc::new(declared))).collect();
-    let slot = if errors == 0 { Slot::Known(pods) } else { Slot::Stale(pods) };
-    Ok(Declaration { desired: Desired::new(node.clone()).with_slot(SourceKind::File, slot), errors })
+    let mut desired = Desired::new(node.clone());
+    for kind in [SourceKind::File, SourceKind::Http] {
+        if !paths.iter().any(|path| kind_of(&path.to_string_lossy()) == kind) {
+            continue;
+        }
+        let pods = readings.iter().flat_map(|reading| &reading.pods);
+        let ours = pods.filter(|read| kind_of(&read.places.file) == kind);
+        let declared =
+            ours.filter_map(|read| Some(Declared::new(node, kind, read.pod.clone()?, read.places.clone())));
+        let pods: OrdMap<PodKey, Arc<Declared>> =
+            declared.map(|declared| (declared.key.clone(), Arc::new(declared))).collect();
+        let slot = if errors == 0 { Slot::Known(pods) } else { Slot::Stale(pods) };
+        desired = desired.with_slot(kind, slot);
+    }
+    Ok(Declaration { desired, errors })
+}
+
+fn kind_of(path: &str) -> SourceKind {
+    if is_url(path) { SourceKind::Http } else { SourceKind::File }
 }

@@ -1,6 +1,7 @@
 //! Reaching the engine that the flags name.
 
 use std::future::Future;
+use std::time::Duration;
 
 use crate::cli::failure::Failure;
 use crate::cli::look;
@@ -10,13 +11,19 @@ use crate::node::bollard::{Endpoint, Engine};
 use crate::node::{clock, state};
 use crate::plan::Observed;
 
+/// How long work that cannot be called off may hold up the end.
+const LAST_WORK: Duration = Duration::from_secs(2);
+
 /// Runs a command that waits for an engine. One thread is enough: the engine does the work.
 pub fn block_on<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| {
         Failure::error(format!("cannot start: {error}: raise the limits on processes or open files"))
     })?;
-    runtime.block_on(command)
+    let result = runtime.block_on(command);
+    // A name that is being resolved cannot be called off; what is being written to the disk gets its time.
+    runtime.shutdown_timeout(LAST_WORK);
+    result
 }
 
 /// Reaches the engine and agrees on an API version.

@@ -66,12 +66,19 @@ pub fn unread(file: &str, why: &str) -> Diagnosis {
     }
 }
 
+/// Anything else is a path.
+pub fn is_url(path: &str) -> bool {
+    let starts =
+        |scheme: &str| path.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    starts("http://") || starts("https://")
+}
+
 fn gather(path: &Path, client: &Client, contents: &mut Vec<Content>) -> Result<(), String> {
     let name = path.to_string_lossy().into_owned();
     if name == "-" {
         let bytes = limited(io::stdin().lock()).map_err(|error| unreadable(&error))?;
         contents.push((name, Ok(bytes)));
-    } else if name.starts_with("http://") || name.starts_with("https://") {
+    } else if is_url(&name) {
         contents.push(fetched(&name, client)?);
     } else if path.is_dir() {
         let entries = std::fs::read_dir(path).map_err(|error| unreadable(&error))?;

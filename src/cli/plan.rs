@@ -22,8 +22,9 @@ use crate::sim::rehearse;
 
 /// Print what would be done, in order, each step with its cause; touch nothing
 ///
-/// Pods on the engine that came from a file and that PATH no longer declares are planned for removal. When a
-/// document is wrong, the others are planned, nothing is removed, and the exit status is 1.
+/// Pods on the engine that came from a file and that PATH no longer declares are planned for removal; those that came
+/// from a URL, when a PATH is a URL. When a document is wrong, the others are planned, nothing is removed, and the
+/// exit status is 1.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:  podkeeper plan web.yaml\n           \
                                    podkeeper plan --observed node1.json --detailed-exitcode /etc/podkeeper")]

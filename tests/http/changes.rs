@@ -97,6 +97,26 @@ fn a_url_that_failed_keeps_its_pods_while_another_changes() {
 }
 
 #[test]
+fn h5_the_answer_of_one_url_does_not_confirm_what_another_takes_back() {
+    let (a, b) = (Server::start(), Server::start());
+    a.answer(response(200, &[], &manifests(&["a", "b", "c", "d", "e"])));
+    b.answer(response(200, &[], &manifests(&["web=x:1"])));
+    let rig = Rig::start(&[a.url("/a"), b.url("/b")]);
+    rig.begins();
+    rig.until_of(1, |report| report.state == SourceState::Known);
+    let mut turns = [response(200, &[], b"{apiVersion: v1, kind: List, items: []}")].into_iter();
+    a.script(move |_| turns.next().unwrap_or(Answer::Hang(Vec::new())));
+    rig.ask();
+    rig.until(|report| report.held.is_some());
+    for image in ["web=x:2", "web=x:3"] {
+        b.answer(response(200, &[], &manifests(&[image])));
+        rig.ask();
+        rig.until_of(1, |_| rig.images().contains(&image.to_owned()));
+        assert_eq!(rig.pods().len(), 6, "nobody has said a second time that they are gone");
+    }
+}
+
+#[test]
 fn one_name_at_two_urls_is_reported_and_swaps_nothing() {
     let (a, b) = (Server::start(), Server::start());
     a.answer(response(200, &[], &manifests(&["web=x:1"])));

@@ -56,4 +56,5 @@ fn headers_of_ones_own_are_sent() {
     let asked = server.asked();
     assert!(asked[0].contains("x-node: n1\r\n") && asked[0].contains("x-node: n2\r\n"), "{}", asked[0]);
     assert!(asked[0].contains("user-agent: podkeeper/"), "{}", asked[0]);
+    assert_eq!(asked[0].matches("accept: ").count(), 1, "one's own takes the place of ours");
 }

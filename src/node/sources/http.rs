@@ -62,6 +62,12 @@ pub struct Settings {
 
 /// Starts the source on the runtime that calls. It ends with it.
 pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> Waker {
+    for url in settings.urls.iter().filter(|url| settings.access.tells_secrets_to_all(url)) {
+        tracing::warn!(
+            source = "http",
+            "{url}: credentials are sent unencrypted, and so are the manifests: use https"
+        );
+    }
     let wakes: Vec<Arc<Notify>> = settings.urls.iter().map(|_| Arc::default()).collect();
     let waker = Waker::new({
         let wakes = wakes.clone();

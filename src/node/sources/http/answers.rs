@@ -126,11 +126,11 @@ impl Answers {
             Err(why) => return failed(format!("{name} cannot be used: {why}")),
         };
         let digest = digest(&text);
-        if let Err(gone) = flapping.judge(digest, self.clock.elapsed()) {
+        if !flapping.takes(digest, self.clock.elapsed()) {
+            // The same words each time, so that they are logged once.
             let waits = format!(
-                "{name} answers with a version that it replaced {} s ago, as if two servers took turns: that one is \
-                 taken {} s after it went, if it is still there",
-                gone.as_secs(),
+                "{name} answers with a version that it replaced less than {} s ago, as if two servers took turns: it \
+                 is taken once that is over, if it is still there",
                 GONE_FOR.as_secs()
             );
             return Told { seen: Seen::Unasked, revision: None, error: None, waits: Some(waits) };

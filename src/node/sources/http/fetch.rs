@@ -66,6 +66,14 @@ impl Default for Limits {
     }
 }
 
+impl Access {
+    /// Credentials for this URL cross a network that anybody may listen to.
+    pub fn tells_secrets_to_all(&self, url: &ManifestUrl) -> bool {
+        let is_secret = url.credentials.is_some() || self.token_file.is_some() || !self.headers.is_empty();
+        is_secret && !url.secure && !url.is_loopback()
+    }
+}
+
 /// What came.
 pub enum Fetched {
     /// What was read before still holds.
@@ -214,13 +222,17 @@ impl Client {
         let headers = request.headers_mut();
         let host = HeaderValue::from_str(&url.authority());
         headers.insert(HOST, host.map_err(|_| "its host is no name".to_owned())?);
-        headers
-            .insert(USER_AGENT, HeaderValue::from_static(concat!("podkeeper/", env!("CARGO_PKG_VERSION"))));
-        headers.insert(ACCEPT, HeaderValue::from_static("application/yaml, application/json, */*;q=0.5"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, zstd"));
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
         for (name, value) in &self.access.headers {
             headers.append(name, value.clone());
+        }
+        let ours = [
+            (USER_AGENT, concat!("podkeeper/", env!("CARGO_PKG_VERSION"))),
+            (ACCEPT, "application/yaml, application/json, */*;q=0.5"),
+        ];
+        for (name, value) in ours {
+            headers.entry(name).or_insert(HeaderValue::from_static(value));
         }
         let authorization = match (&url.credentials, token) {
             (Some(credentials), _) => Some(format!("Basic {}", BASE64_STANDARD.encode(credentials))),

@@ -18,19 +18,19 @@ pub struct Flapping {
 }
 
 impl Flapping {
-    /// May this version be taken now? Otherwise how long it was gone. `now` is of a clock that only goes on.
-    pub fn judge(&mut self, version: u128, now: Duration) -> Result<(), Duration> {
+    /// May this version be taken now? `now` is of a clock that only goes on.
+    pub fn takes(&mut self, version: u128, now: Duration) -> bool {
         self.replaced.retain(|_, replaced| now.saturating_sub(*replaced) < GONE_FOR);
         if self.current == Some(version) {
-            return Ok(());
+            return true;
         }
-        if let Some(replaced) = self.replaced.get(&version) {
-            return Err(now.saturating_sub(*replaced));
+        if self.replaced.contains_key(&version) {
+            return false;
         }
         if let Some(before) = self.current.replace(version) {
             self.replaced.insert(before, now);
         }
-        Ok(())
+        true
     }
 }
 
@@ -42,7 +42,7 @@ mod tests {
     fn in_force(polls: &[(u64, u128)]) -> Vec<u128> {
         let mut flapping = Flapping::default();
         let mut judge = |&(second, version): &(u64, u128)| {
-            let _ = flapping.judge(version, Duration::from_secs(second));
+            flapping.takes(version, Duration::from_secs(second));
             flapping.current.unwrap()
         };
         polls.iter().map(&mut judge).collect()

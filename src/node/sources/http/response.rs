@@ -125,6 +125,7 @@ fn encoding(headers: &HeaderMap) -> Result<Encoding, String> {
 }
 
 fn unknown(encoding: &str) -> String {
+    let encoding: String = encoding.chars().take(40).collect();
     format!(
         "the body is packed as {encoding:?}, which was not asked for: let the server send it plain, gzip or zstd"
     )

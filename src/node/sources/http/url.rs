@@ -4,6 +4,7 @@
 //! report or label: a URL shows itself without them.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use hyper::Uri;
 
@@ -79,6 +80,11 @@ impl ManifestUrl {
     /// The same scheme, host and port: whoever may know the credentials of one may know those of the other.
     pub fn same_origin(&self, other: &ManifestUrl) -> bool {
         (self.secure, &self.host, self.port) == (other.secure, &other.host, other.port)
+    }
+
+    /// Only by how it is written: nothing is resolved.
+    pub fn is_loopback(&self) -> bool {
+        self.host == "localhost" || self.host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
     pub fn scheme(&self) -> &'static str {
