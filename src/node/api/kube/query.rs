@@ -1,0 +1,70 @@
+//! The query of a request, decoded.
+
+/// `?a=1&b=%20`, in the order written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub fn parse(text: Option<&str>) -> Self {
+        let pairs = text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decoded(name), decoded(value))
+        });
+        Self(pairs.collect())
+    }
+
+    /// The first value of that name; an empty one is the same as none, as Kubernetes has it.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(given, _)| given == name).map(|(_, value)| &**value).filter(|v| !v.is_empty())
+    }
+
+    /// Go's `strconv.ParseBool`, in which `watch` alone is true too.
+    pub fn flag(&self, name: &str) -> bool {
+        let given = self.0.iter().find(|(given, _)| given == name);
+        given.is_some_and(|(_, value)| matches!(&**value, "" | "1" | "t" | "T" | "true" | "TRUE" | "True"))
+    }
+
+    /// # Errors
+    /// The sentence to answer with.
+    pub fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, String> {
+        let parse = |text: &str| {
+            text.parse().map_err(|_| format!("query parameter {name}: '{text}' is not a number it can have"))
+        };
+        self.get(name).map(parse).transpose()
+    }
+}
+
+/// `application/x-www-form-urlencoded`; what is no escape stays as it is.
+pub fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let hex = |at: usize| after.get(at).and_then(|digit| char::from(*digit).to_digit(16));
+        rest = after;
+        match (first, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+                rest = &after[2..];
+            }
+            (b'+', ..) => bytes.push(b' '),
+            _ => bytes.push(first),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_decoded_and_an_empty_value_is_none() {
+        let query = Query::parse(Some("a=%3D%2c+x&b=&watch&c=1&c=2&d=100%&n=ten"));
+        assert_eq!(query.get("a"), Some("=, x"));
+        assert_eq!((query.get("b"), query.get("c"), query.get("d")), (None, Some("1"), Some("100%")));
+        assert!(query.flag("watch") && query.flag("c") && !query.flag("a") && !query.flag("e"));
+        assert_eq!(query.number::<u32>("c"), Ok(Some(1)));
+        assert!(query.number::<u32>("n").unwrap_err().contains("'ten'"));
+        assert_eq!(Query::parse(None), Query::default());
+    }
+}
