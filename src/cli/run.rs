@@ -1,7 +1,9 @@
 //! `podkeeper run`: the agent.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::failure::Failure;
@@ -9,7 +11,7 @@ use crate::cli::live::block_on;
 use crate::cli::not_yet::NotYet;
 use crate::cli::target::{SandboxImage, Target};
 use crate::node::agent::{self, Agent};
-use crate::node::api;
+use crate::node::api::{Api, Limits, bind, default_socket};
 use crate::node::bollard::{Endpoint, Engine};
 use crate::node::clock::Clock;
 use crate::node::lock::NodeLock;
@@ -17,6 +19,8 @@ use crate::node::sources::watch;
 use crate::node::state::StateDir;
 use crate::node::store::Store;
 use crate::plan::{Node, SourceKind};
+
+mod api;
 
 /// Run the agent: keep the engine equal to the manifests, until a signal
 #[derive(clap::Args)]
@@ -33,6 +37,9 @@ pub struct Args {
     /// $XDG_RUNTIME_DIR]
     #[arg(long, env = "PODKEEPER_SOCKET", hide_env_values = true, value_name = "PATH")]
     socket: Option<PathBuf>,
+
+    #[command(flatten)]
+    tcp: api::Tcp,
 
     /// How log lines are written, on standard error
     #[arg(
@@ -103,7 +110,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         sync: args.sync_frequency,
         concurrency: args.engine_concurrency.map_or_else(default_concurrency, usize::from),
     };
-    let socket = args.socket.unwrap_or_else(api::default_socket);
+    let socket = args.socket.unwrap_or_else(default_socket);
     let source = args.config.map(|path| watch::Settings {
         path,
         node: node.clone(),
@@ -111,7 +118,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         allow_mass_delete: args.allow_mass_delete,
         kept,
     });
-    block_on(serve(settings, node, source, socket))?;
+    block_on(serve(settings, node, source, socket, args.tcp.address()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -120,9 +127,10 @@ async fn serve(
     node: Node,
     source: Option<watch::Settings>,
     socket: PathBuf,
+    tcp: Option<SocketAddr>,
 ) -> Result<(), Failure> {
     let clock = settings.clock;
-    let listener = api::bind(&socket).map_err(Failure::Error)?;
+    let listener = bind(&socket).map_err(Failure::Error)?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"), node = %node.name, engine = %settings.engine.endpoint(),
         socket = %socket.display(), "podkeeper starts"
@@ -144,7 +152,8 @@ async fn serve(
         None => tracing::warn!("no source of pods is named (--config): nothing will be started or removed"),
     }
     let agent = Agent::new(settings, store.reader(), wakers);
-    let api = tokio::spawn(api::serve(listener, agent.snapshots(), clock));
+    let api = Api { snapshots: agent.snapshots(), clock, limits: Limits::default() };
+    let api = tokio::spawn(crate::node::api::serve(listener, tcp, Arc::new(api)));
     let ended = agent.run().await;
     api.abort();
     // The next agent need not find out that nobody serves it.
