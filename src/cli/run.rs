@@ -11,11 +11,12 @@ use crate::cli::live::block_on;
 use crate::cli::not_yet::NotYet;
 use crate::cli::target::{SandboxImage, Target};
 use crate::node::agent::{self, Agent};
+use crate::node::api::kube::Kube;
 use crate::node::api::{Api, Limits, bind, default_socket};
 use crate::node::bollard::{Endpoint, Engine};
 use crate::node::clock::Clock;
 use crate::node::lock::NodeLock;
-use crate::node::sources::watch;
+use crate::node::sources::{api as written, watch};
 use crate::node::state::StateDir;
 use crate::node::store::Store;
 use crate::plan::{Node, SourceKind};
@@ -103,6 +104,11 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         sandbox_image: args.sandbox_image.name(),
     };
     let kept = state.kept("manifests");
+    let written = written::Settings {
+        node: node.clone(),
+        kept: state.kept("api"),
+        allow_mass_delete: args.allow_mass_delete,
+    };
     let settings = agent::Settings {
         engine,
         state,
@@ -118,7 +124,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         allow_mass_delete: args.allow_mass_delete,
         kept,
     });
-    block_on(serve(settings, node, source, socket, args.tcp.address()))?;
+    block_on(serve(settings, node, source, written, socket, args.tcp.address()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -126,6 +132,7 @@ async fn serve(
     settings: agent::Settings,
     node: Node,
     source: Option<watch::Settings>,
+    written: written::Settings,
     socket: PathBuf,
     tcp: Option<SocketAddr>,
 ) -> Result<(), Failure> {
@@ -149,10 +156,14 @@ async fn serve(
                 started.map_err(|error| Failure::error(format!("cannot start a thread: {error}")))?;
             wakers.push(started);
         }
-        None => tracing::warn!("no source of pods is named (--config): nothing will be started or removed"),
+        None => tracing::info!("no manifests are named (--config): pods are what is written through the API"),
     }
+    let written = written::spawn(written, store.writer(SourceKind::Api), clock);
+    let engine = settings.engine.clone();
     let agent = Agent::new(settings, store.reader(), wakers);
-    let api = Api { snapshots: agent.snapshots(), clock, limits: Limits::default() };
+    let snapshots = agent.snapshots();
+    let kube = Kube::new(written, snapshots.clone(), engine);
+    let api = Api { snapshots, clock, limits: Limits::default(), kube };
     let api = tokio::spawn(crate::node::api::serve(listener, tcp, Arc::new(api)));
     let ended = agent.run().await;
     api.abort();

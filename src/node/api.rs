@@ -10,6 +10,7 @@ mod access;
 pub mod answer;
 pub mod body;
 pub mod client;
+pub mod kube;
 mod limits;
 mod overview;
 mod pods;
@@ -28,6 +29,7 @@ pub struct Api {
     pub snapshots: Snapshots,
     pub clock: Clock,
     pub limits: Limits,
+    pub kube: kube::Kube,
 }
 
 #[cfg(test)]
@@ -53,6 +55,18 @@ impl Api {
         };
         let rounds = watch::Sender::new(Arc::new(snapshot)).subscribe();
         let snapshots = Snapshots::new(rounds, declarations);
-        Self { snapshots, clock: Clock::start(), limits: Limits::default() }
+        let clock = Clock::start();
+        let dir = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let settings = crate::node::sources::api::Settings {
+            node: snapshots.now().desired.node,
+            kept: crate::node::keep::Kept::new(dir.path(), "api"),
+            allow_mass_delete: false,
+        };
+        let pods =
+            crate::node::sources::api::spawn(settings, store.writer(crate::plan::SourceKind::Api), clock);
+        let endpoint = crate::node::bollard::Endpoint::Unix("/nonexistent".into());
+        let engine = crate::node::bollard::Engine::new(endpoint).unwrap_or_else(|error| panic!("{error}"));
+        let kube = kube::Kube::new(pods, snapshots.clone(), engine);
+        Self { snapshots, clock, limits: Limits::default(), kube }
     }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Number, Value};
 
-use crate::model::diagnosis::Diagnosis;
 use super::report::{ROOT, Report};
 use super::tree::{Mark, Node, Scalar, Sort, Value as Tree};
 use super::{load, syntax, text};
+use crate::model::diagnosis::Diagnosis;
 
 /// The only document of a text. Nothing is known of its fields, so only its YAML is judged.
 ///
@@ -40,9 +40,9 @@ pub fn value(file: &str, bytes: &[u8]) -> Result<Value, Vec<Diagnosis>> {
 fn plain(node: Node<'_>) -> Value {
     match node.value {
         Tree::List(items) => items.into_iter().map(plain).collect(),
-        Tree::Map(entries) => {
-            Value::Object(entries.into_iter().map(|entry| (entry.key.into_owned(), plain(entry.value))).collect())
-        }
+        Tree::Map(entries) => Value::Object(
+            entries.into_iter().map(|entry| (entry.key.into_owned(), plain(entry.value))).collect(),
+        ),
         Tree::Scalar(Scalar { text, sort }) => match sort {
             Sort::Null => Value::Null,
             // Kubernetes reads YAML 1.1, in which these are what they look like.

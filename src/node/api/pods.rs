@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::pod::{Container, Resources};
-use crate::model::{PodKey, Time};
+use crate::model::{Pod, PodKey, Time};
 use crate::node::snapshot::Snapshot;
 use crate::plan::status::{Condition, ContainerState, ContainerStatus};
 use crate::plan::{self, Declared, PodStatus};
@@ -15,7 +15,7 @@ pub(super) fn list(now: &Snapshot) -> Value {
             let declared = now.desired.get(&status.key);
             json!({
                 "metadata": metadata(&status.key, declared.map(|declared| &**declared)),
-                "spec": declared.map_or_else(|| json!({}), |declared| spec(declared)),
+                "spec": declared.map_or_else(|| json!({}), |declared| spec(&declared.pod)),
                 "status": status_of(status),
             })
         })
@@ -23,7 +23,7 @@ pub(super) fn list(now: &Snapshot) -> Value {
     json!({ "kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items })
 }
 
-fn metadata(key: &PodKey, declared: Option<&Declared>) -> Value {
+pub(super) fn metadata(key: &PodKey, declared: Option<&Declared>) -> Value {
     let mut metadata = json!({ "name": key.name, "namespace": key.namespace });
     let Some(declared) = declared else { return metadata };
     metadata["uid"] = json!(declared.uid);
@@ -38,12 +38,9 @@ fn metadata(key: &PodKey, declared: Option<&Declared>) -> Value {
     metadata
 }
 
-fn spec(declared: &Declared) -> Value {
-    let mut spec = json!(declared.pod.spec);
-    let lists = [
-        ("initContainers", &declared.pod.spec.init_containers),
-        ("containers", &declared.pod.spec.containers),
-    ];
+pub(super) fn spec(pod: &Pod) -> Value {
+    let mut spec = json!(pod.spec);
+    let lists = [("initContainers", &pod.spec.init_containers), ("containers", &pod.spec.containers)];
     for (name, containers) in lists {
         let Some(items) = spec.get_mut(name).and_then(Value::as_array_mut) else { continue };
         for (item, container) in items.iter_mut().zip(containers) {
@@ -74,7 +71,7 @@ fn resources(item: &mut Value, container: &Container) {
     }
 }
 
-fn status_of(status: &PodStatus) -> Value {
+pub(super) fn status_of(status: &PodStatus) -> Value {
     let mut object = json!({
         "phase": status.phase,
         // The word of the table, which `kubectl` puts together from the containers.

@@ -6,12 +6,15 @@ use hyper::{Method, Request, StatusCode};
 
 use crate::node::api::answer::{Answer, Body, ok, text};
 use crate::node::api::refusal::Refusal;
-use crate::node::api::{Api, overview, pods, sources};
+use crate::node::api::{Api, kube, overview, pods, sources};
 use crate::node::snapshot::Snapshot;
 
 /// Answers one request, from the unix socket and from TCP alike.
 pub(super) async fn handle(request: Request<Body>, api: &Arc<Api>) -> Answer {
     let path = request.uri().path();
+    if kube::owns(path) {
+        return kube::handle(request, api).await;
+    }
     let Some(content) = reading(path) else {
         return Refusal::not_found(format!("there is nothing at {path}")).into();
     };

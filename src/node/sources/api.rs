@@ -155,8 +155,10 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> ApiPods {
     let remembered = remembered.unwrap_or_default();
     let wall = u64::try_from(clock.now().0).unwrap_or(0);
     let versions = Versions::starting_at(remembered.version.max(wall));
-    let set =
-        Set { pods: remembered.pods.into_iter().collect(), leaving: remembered.leaving.into_iter().collect() };
+    let set = Set {
+        pods: remembered.pods.into_iter().collect(),
+        leaving: remembered.leaving.into_iter().collect(),
+    };
     let (queue, edits) = mpsc::channel(QUEUE);
     let (sender, receiver) = watch::channel(set.clone());
     let mut source = Source {

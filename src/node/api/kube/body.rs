@@ -5,8 +5,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::refusal::Refusal;
+use super::refuse;
 use crate::model::read;
+use crate::node::api::refusal::Refusal;
 
 /// An object, whatever it is of.
 ///
@@ -19,7 +20,7 @@ pub fn object(content_type: Option<&str>, bytes: &[u8]) -> Result<Value, Refusal
         "application/yaml" | "application/apply-patch+yaml" => yaml(bytes)?,
         other => {
             let message = format!("the body is {other}: send application/json or application/yaml");
-            return Err(Refusal::unsupported_media_type(message));
+            return Err(refuse::media_type(message));
         }
     };
     if value.is_object() {
@@ -44,7 +45,10 @@ fn yaml(bytes: &[u8]) -> Result<Value, Refusal> {
             .iter()
             .filter(|diagnosis| diagnosis.is_error())
             .map(|diagnosis| {
-                format!("line {}, column {}: {}", diagnosis.place.line, diagnosis.place.column, diagnosis.message)
+                format!(
+                    "line {}, column {}: {}",
+                    diagnosis.place.line, diagnosis.place.column, diagnosis.message
+                )
             })
             .collect();
         Refusal::bad_request(format!("the body is not YAML as it must be: {}", said.join("; ")))
@@ -124,9 +128,17 @@ mod tests {
     fn json_is_read_strictly_and_yaml_where_it_is_said_w5() {
         let deep = "[".repeat(100_000);
         for (kind, body, expected) in [
-            (None, r#"{"a": [1, -2, 0.5, "x", true, null], "b": {}}"#, Ok(json!({"a": [1, -2, 0.5, "x", true, null], "b": {}}))),
+            (
+                None,
+                r#"{"a": [1, -2, 0.5, "x", true, null], "b": {}}"#,
+                Ok(json!({"a": [1, -2, 0.5, "x", true, null], "b": {}})),
+            ),
             (Some("application/json; charset=utf-8"), r#"{"a": "\ud83d\ude00"}"#, Ok(json!({"a": "😀"}))),
-            (Some("application/yaml"), "a: [1, x]\nb: 'yes'\nc: true\nd: null\ne: 1.5\n", Ok(json!({"a": [1, "x"], "b": "yes", "c": true, "d": null, "e": 1.5}))),
+            (
+                Some("application/yaml"),
+                "a: [1, x]\nb: 'yes'\nc: true\nd: null\ne: 1.5\n",
+                Ok(json!({"a": [1, "x"], "b": "yes", "c": true, "d": null, "e": 1.5})),
+            ),
             (None, r#"{"a": 1, "a": 2}"#, Err((400, "key 'a' is given twice"))),
             (None, r#"{"a": "#, Err((400, "EOF"))),
             (None, "", Err((400, "EOF"))),
@@ -135,11 +147,15 @@ mod tests {
             (None, &deep, Err((400, "recursion limit"))),
             (Some("application/yaml"), "a: [", Err((400, "line "))),
             (Some("application/yaml"), "a: 1\na: 2", Err((400, "given twice"))),
-            (Some("application/vnd.kubernetes.protobuf"), "k8s", Err((415, "application/vnd.kubernetes.protobuf"))),
+            (
+                Some("application/vnd.kubernetes.protobuf"),
+                "k8s",
+                Err((415, "application/vnd.kubernetes.protobuf")),
+            ),
         ] {
             let found = object(kind, body.as_bytes());
             match expected {
-                Ok(value) => assert_eq!(found, Ok(value), "{body}"),
+                Ok(value) => assert_eq!(found.unwrap(), value, "{body}"),
                 Err((code, words)) => {
                     let refusal = found.unwrap_err();
                     assert_eq!(refusal.code.as_u16(), code, "{body:.40}");

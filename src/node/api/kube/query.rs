@@ -24,6 +24,12 @@ impl Query {
         given.is_some_and(|(_, value)| matches!(&**value, "" | "1" | "t" | "T" | "true" | "TRUE" | "True"))
     }
 
+    /// The same query with one more value, which comes before others of its name.
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.0.insert(0, (name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// # Errors
     /// The sentence to answer with.
     pub fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, String> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::query::Query;
-use super::refusal::Refusal;
+use crate::node::api::refusal::Refusal;
 
 /// All requirements have to be met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

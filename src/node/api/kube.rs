@@ -1,0 +1,189 @@
+//! Kubernetes' REST paths for pods, so that an unmodified `kubectl` works, and the paths of the kubelet of 2014.
+//!
+//! Reads come from what was rendered last; writes go to the [API source](crate::node::sources::api) and are
+//! answered when the disk has them. Only a log asks the engine.
+
+use std::sync::Arc;
+
+use hyper::header::{ACCEPT, CONTENT_TYPE};
+use hyper::{Method, Request, StatusCode};
+use serde_json::Value;
+
+use crate::node::api::Api;
+use crate::node::api::answer::{Answer, Body, ok, respond};
+use crate::node::api::body::read as read_body;
+use crate::node::api::refusal::Refusal;
+use crate::node::bollard::Engine;
+use crate::node::snapshot::Snapshots;
+use crate::node::sources::api::ApiPods;
+
+mod accept;
+mod body;
+mod change;
+mod cluster;
+mod discovery;
+mod legacy;
+mod logs;
+mod object;
+mod openapi;
+mod patch;
+mod query;
+mod read;
+mod refuse;
+mod selectors;
+mod table;
+mod target;
+mod view;
+mod watch;
+mod write;
+
+use accept::Form;
+use change::Call;
+use query::Query;
+use target::Target;
+use view::View;
+
+/// What these paths are answered from.
+pub struct Kube {
+    pods: ApiPods,
+    view: View,
+    engine: Engine,
+}
+
+impl Kube {
+    pub fn new(pods: ApiPods, snapshots: Snapshots, engine: Engine) -> Self {
+        Self { view: View::new(pods.clone(), snapshots), pods, engine }
+    }
+}
+
+/// True when a path is answered here, even if by an error.
+pub fn owns(path: &str) -> bool {
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    matches!(first, "api" | "apis" | "openapi" | "version") || legacy::owns(first)
+}
+
+pub async fn handle(request: Request<Body>, api: &Arc<Api>) -> Answer {
+    let path = request.uri().path().to_owned();
+    let answer = match target::parse(&path) {
+        Some(target) => answer(request, &path, target, api).await,
+        None => legacy::handle(request, api).await,
+    };
+    answer.unwrap_or_else(Answer::from)
+}
+
+async fn answer(
+    request: Request<Body>,
+    path: &str,
+    target: Target,
+    api: &Arc<Api>,
+) -> Result<Answer, Refusal> {
+    let query = Query::parse(request.uri().query());
+    let accepted = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok()).map(str::to_owned);
+    let accept = accepted.as_deref();
+    let method = request.method().clone();
+    let looks = matches!(method, Method::GET | Method::HEAD);
+    match target {
+        Target::Pods(namespace) => match (method, namespace) {
+            (Method::GET | Method::HEAD, namespace) => {
+                read::many(api, namespace, &query, accept::form(accept)?).await
+            }
+            (Method::POST, Some(namespace)) => {
+                call(request, query, accept, api).await?.create(&namespace).await
+            }
+            (Method::DELETE, namespace) => {
+                call(request, query, accept, api).await?.delete_many(namespace.as_deref()).await
+            }
+            (_, None) => Err(Refusal::not_allowed(path, "GET, HEAD, DELETE")),
+            (_, Some(_)) => Err(Refusal::not_allowed(path, "GET, HEAD, POST, DELETE")),
+        },
+        Target::Pod(key) => match method {
+            Method::GET | Method::HEAD => read::one(api, &key, &query, accept::form(accept)?).await,
+            Method::PUT => call(request, query, accept, api).await?.replace(&key).await,
+            Method::PATCH => call(request, query, accept, api).await?.patch(&key).await,
+            Method::DELETE => call(request, query, accept, api).await?.delete(&key).await,
+            _ => Err(Refusal::not_allowed(path, "GET, HEAD, PUT, PATCH, DELETE")),
+        },
+        _ if !looks => Err(Refusal::not_allowed(path, "GET, HEAD")),
+        Target::PodStatus(key) => read::one(api, &key, &query, accept::form(accept)?).await,
+        Target::PodLog(key) => logs::of_pod(api, &key, &query).await,
+        Target::Namespaces | Target::Namespace(_) | Target::Nodes | Target::Node(_) | Target::Events => {
+            of_cluster(api, target, &query, accept::form(accept)?).await
+        }
+        Target::Version
+        | Target::Core
+        | Target::Groups
+        | Target::Resources
+        | Target::OpenApiOld
+        | Target::OpenApiIndex
+        | Target::OpenApiCore => Ok(described(&target, accept)),
+    }
+}
+
+/// Reads the body of a request that writes.
+async fn call(
+    request: Request<Body>,
+    query: Query,
+    accept: Option<&str>,
+    api: &Arc<Api>,
+) -> Result<Call, Refusal> {
+    let form = accept::form(accept)?;
+    let (head, body) = request.into_parts();
+    let content_type = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).map(str::to_owned);
+    let bytes = read_body(body, &api.limits).await?;
+    Ok(Call { api: api.clone(), query, form, content_type, bytes })
+}
+
+async fn of_cluster(api: &Arc<Api>, target: Target, query: &Query, form: Form) -> Result<Answer, Refusal> {
+    let current = api.kube.view.now().await;
+    let now = api.snapshots.now();
+    let (kind, items, wanted) = match target {
+        Target::Namespaces => ("Namespace", cluster::namespaces(&current), None),
+        Target::Namespace(name) => ("Namespace", cluster::namespaces(&current), Some(name)),
+        Target::Nodes => ("Node", vec![cluster::node(&now)], None),
+        Target::Node(name) => ("Node", vec![cluster::node(&now)], Some(name)),
+        _ => ("Event", Vec::new(), None),
+    };
+    let Some(wanted) = wanted else {
+        if query.flag("watch") {
+            let message = format!("{kind}s cannot be watched");
+            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message));
+        }
+        return Ok(ok(&cluster::listed(kind, &items, form, current.version)));
+    };
+    let found = items.into_iter().find(|item| item["metadata"]["name"] == *wanted);
+    let found = found
+        .ok_or_else(|| Refusal::not_found(format!("{}s \"{wanted}\" not found", kind.to_lowercase())))?;
+    Ok(ok(&match form {
+        Form::Table(version) => cluster::table(version, kind, &[found], &serde_json::json!({})),
+        Form::Object | Form::Metadata => found,
+    }))
+}
+
+/// What a client asks before it does anything.
+fn described(target: &Target, accept: Option<&str>) -> Answer {
+    let content: Value = match target {
+        Target::Version => discovery::version(),
+        Target::Resources => discovery::resources(),
+        Target::OpenApiIndex => openapi::index(),
+        Target::OpenApiCore => openapi::core(),
+        Target::OpenApiOld if accept.is_some_and(|accept| accept.contains("protobuf")) => {
+            const KIND: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+            return respond(StatusCode::OK, KIND, openapi::old_protobuf());
+        }
+        Target::OpenApiOld => openapi::old(),
+        target => {
+            let core = *target == Target::Core;
+            let Some(version) = accept::discovery(accept) else {
+                return ok(&if core { discovery::versions() } else { discovery::groups() });
+            };
+            let content = discovery::aggregated(version, core).to_string();
+            // By the content type a client tells this answer from the older one.
+            let kind = match version {
+                "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+                _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+            };
+            return respond(StatusCode::OK, kind, content);
+        }
+    };
+    ok(&content)
+}

@@ -1,0 +1,105 @@
+//! A pod as Kubernetes shows it: what was declared, and how it is doing.
+
+use serde_json::{Value, json};
+
+use crate::model::{PodKey, Time};
+use crate::node::api::pods;
+use crate::node::sources::api::Written;
+use crate::plan::{Declared, Instance, PodStatus};
+
+/// What is known of one pod.
+pub struct Known<'a> {
+    pub key: &'a PodKey,
+    pub node: &'a str,
+    pub declared: Option<&'a Declared>,
+    /// What was written through the API, of a pod that is declared there or leaves.
+    pub written: Option<&'a Written>,
+    pub status: Option<&'a PodStatus>,
+    pub instances: &'a [std::sync::Arc<Instance>],
+}
+
+impl Known<'_> {
+    /// The object, without a resource version.
+    pub fn object(&self) -> Value {
+        let mut object = match (self.written, self.declared) {
+            (Some(written), _) => written.object.clone(),
+            (None, Some(declared)) => json!({
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": pods::metadata(self.key, Some(declared)),
+                "spec": pods::spec(&declared.pod),
+            }),
+            (None, None) => self.leftover(),
+        };
+        object["spec"]["nodeName"] = json!(self.node);
+        let metadata = &mut object["metadata"];
+        // A pod of another source is as old as its sandbox: nobody wrote down when it was declared.
+        if metadata.get("creationTimestamp").is_none()
+            && let Some(at) = self.status.and_then(|status| status.started_at)
+        {
+            metadata["creationTimestamp"] = json!(at.to_string());
+        }
+        if self.written.is_some() {
+            // As the kubelet marks where a pod comes from.
+            metadata["annotations"]["kubernetes.io/config.source"] = json!("api");
+        }
+        object["status"] = self.status();
+        object
+    }
+
+    /// Nobody declares it, and it is here: it is being removed, or its source is silent.
+    fn leftover(&self) -> Value {
+        let mut names: Vec<&str> = self.instances.iter().map(|instance| instance.role.name()).collect();
+        names.retain(|name| *name != crate::plan::ledger::SANDBOX);
+        names.dedup();
+        let containers: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+        let mut metadata = pods::metadata(self.key, None);
+        if let Some(instance) = self.instances.first() {
+            metadata["uid"] = json!(instance.uid);
+            let source = instance.source.map_or("unknown", |source| source.as_str());
+            metadata["annotations"] = json!({ "kubernetes.io/config.source": source });
+        }
+        json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata,
+            "spec": { "containers": containers },
+        })
+    }
+
+    fn status(&self) -> Value {
+        let Some(status) = self.status else { return json!({ "phase": "Pending" }) };
+        let mut object = pods::status_of(status);
+        // Kubernetes' own reason and message speak of the whole pod, and say something that is not plain.
+        let plain = status.message.is_empty() || status.word == format!("{:?}", status.phase);
+        if let Some(fields) = object.as_object_mut().filter(|_| plain) {
+            fields.remove("reason");
+            fields.remove("message");
+        }
+        object
+    }
+
+    /// One word for the table.
+    pub fn word(&self) -> String {
+        let leaves = self.written.is_some_and(|written| leaves(&written.object));
+        match self.status {
+            _ if leaves => "Terminating".to_owned(),
+            Some(status) => status.word.clone(),
+            None => "Pending".to_owned(),
+        }
+    }
+}
+
+/// It was deleted, and may still be stopping.
+pub fn leaves(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some()
+}
+
+pub fn uid(object: &Value) -> &str {
+    object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// When a field of an object says it was.
+pub fn time(object: &Value, pointer: &str) -> Option<Time> {
+    Time::parse(object.pointer(pointer)?.as_str()?)
+}

@@ -1,0 +1,189 @@
+//! What the API shows: every pod of the node as it was rendered last, and what changed before that.
+//!
+//! Nothing is rendered while nobody asks. Whoever asks first after a change renders for all; a resource version
+//! is given to whatever differs from what was shown before, so versions only ever go up.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hyper::body::Bytes;
+use im::OrdMap;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use super::object::{self, Known};
+use crate::model::PodKey;
+use crate::node::snapshot::{Snapshot, Snapshots};
+use crate::node::sources::api::{ApiPods, Set, Versions};
+use crate::plan::{self, Desired, PodObserved, PodStatus, SourceKind};
+
+/// Changes that a watch can still be told of; one that is further behind has to list again.
+const HISTORY: usize = 4096;
+
+/// A pod as it is shown.
+#[derive(Debug)]
+pub struct Shown {
+    pub version: u64,
+    pub object: Value,
+    /// The object as text: a list is put together from these.
+    pub json: Bytes,
+    /// One word for the table.
+    pub word: String,
+}
+
+/// What became of a pod. Both are as they were shown.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub before: Option<Arc<Shown>>,
+    /// `None`: it is gone.
+    pub after: Option<Arc<Shown>>,
+}
+
+/// Everything that is shown at one moment. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Current {
+    pub version: u64,
+    pub pods: OrdMap<PodKey, Arc<Shown>>,
+    pub events: OrdMap<u64, Event>,
+    /// Nothing before this version is remembered.
+    pub oldest: u64,
+    /// Deleted through the API and gone from the engine: key and uid.
+    pub gone: BTreeSet<(PodKey, String)>,
+}
+
+pub struct View {
+    pods: ApiPods,
+    node: Arc<str>,
+    state: Mutex<State>,
+}
+
+struct State {
+    snapshots: Snapshots,
+    current: Current,
+    rendered: bool,
+}
+
+impl View {
+    pub fn new(pods: ApiPods, snapshots: Snapshots) -> Self {
+        let version = pods.versions().next();
+        let (_, desired) = snapshots.latest();
+        let current = Current {
+            version,
+            pods: OrdMap::new(),
+            events: OrdMap::new(),
+            oldest: version,
+            gone: BTreeSet::new(),
+        };
+        let state = State { snapshots, current, rendered: false };
+        Self { pods, node: desired.node.name.clone(), state: Mutex::new(state) }
+    }
+
+    /// What is shown now. Everything that was written before this is called is in it.
+    pub async fn now(&self) -> Current {
+        let mut state = self.state.lock().await;
+        if state.snapshots.take_news() || !state.rendered {
+            let (snapshot, desired) = state.snapshots.latest();
+            let (set, node) = (self.pods.now(), self.node.clone());
+            let (before, versions) = (state.current.clone(), self.pods.versions().clone());
+            // Many pods take milliseconds, which are the agent's.
+            let work = tokio::task::spawn_blocking(move || {
+                before.followed_by(&snapshot, &desired, &set, &node, &versions)
+            });
+            if let Ok(current) = work.await {
+                state.current = current;
+                state.rendered = true;
+            }
+        }
+        state.current.clone()
+    }
+}
+
+impl Current {
+    fn followed_by(
+        mut self,
+        snapshot: &Snapshot,
+        desired: &Desired,
+        set: &Set,
+        node: &str,
+        versions: &Versions,
+    ) -> Self {
+        let statuses = plan::status(desired, &snapshot.observed);
+        let statuses: BTreeMap<&PodKey, &PodStatus> =
+            statuses.iter().map(|status| (&status.key, status)).collect();
+        let is_gone = |key: &PodKey| {
+            set.leaving.get(key).is_some_and(|left| has_left(snapshot, key, object::uid(&left.object)))
+        };
+        let leaving = set.leaving.keys().filter(|key| !is_gone(key));
+        let keys: BTreeSet<&PodKey> =
+            statuses.keys().copied().chain(desired.pods().keys()).chain(leaving).collect();
+        let none = PodObserved::default();
+        for key in &keys {
+            let declared = desired.get(key).map(|declared| &**declared);
+            let written = match declared {
+                Some(declared) if declared.source == SourceKind::Api => set.pods.get(*key),
+                Some(_) => None,
+                None => set.leaving.get(*key),
+            };
+            let known = Known {
+                key,
+                node,
+                declared,
+                written: written.map(|written| &**written),
+                status: statuses.get(key).copied(),
+                instances: &snapshot.observed.pods.get(*key).map_or(&none, |pod| &**pod).instances,
+            };
+            self.show(key, known.object(), known.word(), versions);
+        }
+        let left: Vec<PodKey> = self.pods.keys().filter(|key| !keys.contains(key)).cloned().collect();
+        for key in left {
+            let before = self.pods.remove(&key);
+            self.tell(versions.next(), Event { before, after: None });
+        }
+        let gone = set.leaving.iter().filter(|(key, _)| is_gone(key));
+        self.gone = gone.map(|(key, left)| (key.clone(), object::uid(&left.object).to_owned())).collect();
+        self
+    }
+
+    fn show(&mut self, key: &PodKey, mut object: Value, word: String, versions: &Versions) {
+        let before = self.pods.get(key).cloned();
+        if let Some(before) = &before {
+            object["metadata"]["resourceVersion"] = json!(before.version.to_string());
+            if before.object == object && before.word == word {
+                return;
+            }
+        }
+        // Another life of the same name is another pod.
+        let before = match before {
+            Some(before) if object::uid(&before.object) != object::uid(&object) => {
+                self.tell(versions.next(), Event { before: Some(before), after: None });
+                None
+            }
+            other => other,
+        };
+        let version = versions.next();
+        object["metadata"]["resourceVersion"] = json!(version.to_string());
+        let json = Bytes::from(object.to_string());
+        let shown = Arc::new(Shown { version, object, json, word });
+        self.pods.insert(key.clone(), shown.clone());
+        self.tell(version, Event { before, after: Some(shown) });
+    }
+
+    fn tell(&mut self, version: u64, event: Event) {
+        self.version = version;
+        self.events.insert(version, event);
+        while self.events.len() > HISTORY
+            && let Some((oldest, _)) = self.events.get_min().cloned()
+        {
+            self.events.remove(&oldest);
+            self.oldest = oldest;
+        }
+    }
+}
+
+/// The agent has seen that it is deleted, and has nothing left of it.
+fn has_left(snapshot: &Snapshot, key: &PodKey, uid: &str) -> bool {
+    let declared = snapshot.desired.get(key).is_some_and(|declared| *declared.uid.0 == *uid);
+    let observed = snapshot.observed.pods.get(key);
+    let is_there = observed.is_some_and(|pod| pod.instances.iter().any(|i| *i.uid.0 == *uid));
+    snapshot.observed.listed && !declared && !is_there && !snapshot.observed.in_flight.contains_key(key)
+}
