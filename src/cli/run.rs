@@ -1,6 +1,5 @@
 //! `podkeeper run`: the agent.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,7 +11,8 @@ use crate::cli::not_yet::NotYet;
 use crate::cli::target::{SandboxImage, Target};
 use crate::node::agent::{self, Agent};
 use crate::node::api::kube::Kube;
-use crate::node::api::{Api, Limits, bind, default_socket};
+use crate::node::api::tcp::Tcp;
+use crate::node::api::{Api, Limits, bind, default_socket, stopping};
 use crate::node::bollard::{Endpoint, Engine};
 use crate::node::clock::Clock;
 use crate::node::lock::NodeLock;
@@ -109,6 +109,8 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         kept: state.kept("api"),
         allow_mass_delete: args.allow_mass_delete,
     };
+    let tcp = args.tcp.settings(&args.target.state_dir(), args.target.node_name());
+    let tcp = tcp.map(Tcp::open).transpose().map_err(Failure::Error)?;
     let settings = agent::Settings {
         engine,
         state,
@@ -124,7 +126,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         allow_mass_delete: args.allow_mass_delete,
         kept,
     });
-    block_on(serve(settings, node, source, written, socket, args.tcp.address()))?;
+    block_on(serve(settings, node, source, written, socket, tcp))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -134,7 +136,7 @@ async fn serve(
     source: Option<watch::Settings>,
     written: written::Settings,
     socket: PathBuf,
-    tcp: Option<SocketAddr>,
+    tcp: Option<Tcp>,
 ) -> Result<(), Failure> {
     let clock = settings.clock;
     let listener = bind(&socket).map_err(Failure::Error)?;
@@ -163,10 +165,12 @@ async fn serve(
     let agent = Agent::new(settings, store.reader(), wakers);
     let snapshots = agent.snapshots();
     let kube = Kube::new(written, snapshots.clone(), engine);
-    let api = Api { snapshots, clock, limits: Limits::default(), kube };
-    let api = tokio::spawn(crate::node::api::serve(listener, tcp, Arc::new(api)));
+    let api = Api { snapshots, clock, limits: Limits::default(), kube, tcp };
+    let (stopper, stop) = stopping();
+    let api = tokio::spawn(crate::node::api::serve(listener, Arc::new(api), stop));
     let ended = agent.run().await;
-    api.abort();
+    stopper.stop();
+    let _ = api.await;
     // The next agent need not find out that nobody serves it.
     let _ = std::fs::remove_file(&socket);
     ended.map_err(Failure::Error)

@@ -9,7 +9,13 @@ use crate::node::snapshot::Snapshots;
 mod access;
 pub mod answer;
 pub mod body;
+pub mod certificate;
 pub mod client;
+mod configz;
+mod connection;
+mod ending;
+pub mod fresh;
+mod host;
 pub mod kube;
 mod limits;
 mod overview;
@@ -19,10 +25,16 @@ mod routes;
 mod server;
 mod socket;
 mod sources;
+mod stall;
+mod stop;
+pub mod tcp;
+pub mod tls;
+pub mod token;
 
 pub use limits::Limits;
 pub use server::serve;
 pub use socket::{bind, default_socket};
+pub use stop::{Stop, Stopper, stopping};
 
 /// What requests are answered from.
 pub struct Api {
@@ -30,6 +42,8 @@ pub struct Api {
     pub clock: Clock,
     pub limits: Limits,
     pub kube: kube::Kube,
+    /// `None`: the unix socket alone.
+    pub tcp: Option<tcp::Tcp>,
 }
 
 #[cfg(test)]
@@ -67,6 +81,6 @@ impl Api {
         let endpoint = crate::node::bollard::Endpoint::Unix("/nonexistent".into());
         let engine = crate::node::bollard::Engine::new(endpoint).unwrap_or_else(|error| panic!("{error}"));
         let kube = kube::Kube::new(pods, snapshots.clone(), engine);
-        Self { snapshots, clock, limits: Limits::default(), kube }
+        Self { snapshots, clock, limits: Limits::default(), kube, tcp: None }
     }
 }

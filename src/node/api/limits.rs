@@ -32,7 +32,7 @@ impl Default for Limits {
             stall_time: Duration::from_secs(30),
             tcp_connections: 224,
             socket_connections: 32,
-            farewell: Duration::from_secs(5),
+            farewell: Duration::from_secs(3),
         }
     }
 }

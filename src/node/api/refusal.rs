@@ -18,16 +18,24 @@ pub struct Refusal {
     pub details: Value,
     /// What one may do there, of a method that one may not.
     allow: Option<&'static str>,
+    /// Whoever has no business here keeps no place.
+    closes: bool,
 }
 
 impl Refusal {
     pub fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: Value::Null, allow: None }
+        Self { code, reason, message: message.into(), details: Value::Null, allow: None, closes: false }
     }
 
     #[must_use]
     pub fn details(self, details: Value) -> Self {
         Self { details, ..self }
+    }
+
+    /// The connection ends with this answer.
+    #[must_use]
+    pub fn closing(self) -> Self {
+        Self { closes: true, ..self }
     }
 
     pub fn bad_request(message: impl Into<String>) -> Self {
@@ -79,7 +87,8 @@ impl From<Refusal> for Answer {
         }
         if refusal.code == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"podkeeper\""));
-            // Whoever has no key keeps no place.
+        }
+        if refusal.closes {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         answer

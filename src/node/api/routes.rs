@@ -6,7 +6,7 @@ use hyper::{Method, Request, StatusCode};
 
 use crate::node::api::answer::{Answer, Body, ok, text};
 use crate::node::api::refusal::Refusal;
-use crate::node::api::{Api, kube, overview, pods, sources};
+use crate::node::api::{Api, configz, kube, overview, pods, sources};
 use crate::node::snapshot::Snapshot;
 
 /// Answers one request, from the unix socket and from TCP alike.
@@ -35,6 +35,7 @@ fn reading(path: &str) -> Option<Content> {
         "/pods" => |_, now| ok(&pods::list(now)),
         "/plan" => |_, now| ok(&overview::plan(now)),
         "/sources" => |api, now| ok(&sources::list(now, api.clock.now())),
+        "/configz" => |api, now| ok(&configz::tell(api, &now.desired.node.name)),
         _ => return None,
     })
 }
@@ -65,6 +66,7 @@ mod tests {
             (Method::GET, "/pods", 200, ""),
             (Method::GET, "/plan", 200, ""),
             (Method::GET, "/sources", 200, ""),
+            (Method::GET, "/configz", 200, ""),
             (Method::GET, "/", 404, ""),
             (Method::GET, "/pods/", 404, ""),
             (Method::POST, "/pods", 405, "GET, HEAD"),

@@ -21,7 +21,7 @@ use crate::plan::{Instance, Role, State};
 
 /// The first part of a path.
 pub fn owns(first: &str) -> bool {
-    matches!(first, "container" | "containers" | "containerInfo" | "podInfo" | "containerLogs" | "configz")
+    matches!(first, "container" | "containers" | "containerInfo" | "podInfo" | "containerLogs")
 }
 
 pub async fn handle(request: Request<Body>, api: &Arc<Api>) -> Result<Answer, Refusal> {
@@ -36,12 +36,11 @@ pub async fn handle(request: Request<Body>, api: &Arc<Api>) -> Result<Answer, Re
         }
         ["container"] => declare(request, api, query, true).await,
         ["containers"] => declare(request, api, query, false).await,
-        ["containerInfo" | "podInfo" | "configz"] | ["containerLogs", ..] if !looks => {
+        ["containerInfo" | "podInfo"] | ["containerLogs", ..] if !looks => {
             Err(Refusal::not_allowed(&path, "GET, HEAD"))
         }
         ["containerInfo"] => container_info(api, &query),
         ["podInfo"] => pod_info(api, &query),
-        ["configz"] => Ok(ok(&config(api))),
         ["containerLogs", namespace, pod, container] => {
             let query = query.with("container", container);
             logs::of_pod(api, &PodKey::new(namespace, pod), &query).await
@@ -156,16 +155,5 @@ fn inspected(instance: &Instance) -> Value {
         "Config": { "Image": instance.config.as_ref().map(|config| &config.image) },
         "NetworkSettings": { "IPAddress": instance.ip },
         "HostConfig": { "NetworkMode": instance.network_mode },
-    })
-}
-
-/// How this agent is set up, in the shape of the kubelet's own.
-fn config(api: &Api) -> Value {
-    json!({
-        "kubeletconfig": {
-            "kind": "KubeletConfiguration",
-            "apiVersion": "kubelet.config.k8s.io/v1beta1",
-            "nodeName": api.snapshots.now().desired.node.name,
-        },
     })
 }
