@@ -105,7 +105,7 @@ fn list(
     let kind = keys::list(name);
     let replaces = |change: &Value| change.as_object().is_some_and(|change| is(change, "replace"));
     match kind {
-        List::Whole => return changes.iter().map(|change| fresh(change)).collect(),
+        List::Whole => return changes.iter().map(fresh).collect(),
         List::Set => {
             let new: Vec<Value> = changes.iter().filter(|change| !items.contains(change)).cloned().collect();
             items.extend(new);
