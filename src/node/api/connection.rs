@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request};
@@ -30,7 +31,13 @@ pub async fn serve_one(stream: Box<dyn Stream>, peer: Peer, api: Arc<Api>, stop:
     let service = service_fn(move |request: Request<Incoming>| {
         let (api, stop) = (api.clone(), stopping.clone());
         async move {
-            let answer = answer(request, peer, &api).await;
+            // A length beside it, which hyper ignores and takes away, may be how somebody hides a second request
+            // from a proxy: nothing more is read from there (RFC 9112, 6.3).
+            let chunked = request.headers().contains_key(TRANSFER_ENCODING);
+            let mut answer = answer(request, peer, &api).await;
+            if chunked {
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             Ok::<_, Infallible>(answer.map(|body| ending::with_the_agent(body, &stop)))
         }
     });
