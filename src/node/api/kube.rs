@@ -167,7 +167,8 @@ fn described(target: &Target, accept: Option<&str>) -> Answer {
         Target::OpenApiIndex => openapi::index(),
         Target::OpenApiCore => openapi::core(),
         Target::OpenApiOld if accept.is_some_and(|accept| accept.contains("protobuf")) => {
-            const KIND: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+            // What it is asked by has an '@', which Go's own reader of media types refuses in an answer.
+            const KIND: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
             return respond(StatusCode::OK, KIND, openapi::old_protobuf());
         }
         Target::OpenApiOld => openapi::old(),

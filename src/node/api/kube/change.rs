@@ -136,6 +136,7 @@ impl Call {
             // One that is not shown is gone already, or never came.
             None => {
                 let mut pod = done.object;
+                object::mark(&mut pod);
                 if let Some(shown) = shown {
                     pod["status"] = shown.object["status"].clone();
                     pod["metadata"]["resourceVersion"] = json!(shown.version.to_string());

@@ -40,8 +40,7 @@ impl Known<'_> {
             metadata["creationTimestamp"] = json!(at.to_string());
         }
         if self.written.is_some() {
-            // As the kubelet marks where a pod comes from.
-            metadata["annotations"]["kubernetes.io/config.source"] = json!("api");
+            mark(&mut object);
         }
         object["status"] = self.status();
         object
@@ -88,6 +87,11 @@ impl Known<'_> {
             None => "Pending".to_owned(),
         }
     }
+}
+
+/// Says where it was declared, as the kubelet does.
+pub fn mark(object: &mut Value) {
+    object["metadata"]["annotations"]["kubernetes.io/config.source"] = json!("api");
 }
 
 /// It was deleted, and may still be stopping.

@@ -68,7 +68,7 @@ fn with_causes(
         .iter()
         .map(|(field, message)| json!({ "reason": word, "field": field, "message": message }))
         .collect();
-    Refusal::new(code, reason, message).details(json!({ "name": name, "kind": "pods", "causes": causes }))
+    Refusal::new(code, reason, message).details(json!({ "name": name, "kind": "Pod", "causes": causes }))
 }
 
 pub fn media_type(message: impl Into<String>) -> Refusal {
