@@ -48,8 +48,13 @@ pub struct Api {
 
 #[cfg(test)]
 impl Api {
-    /// Of a node that knows nothing yet.
+    /// Of a node that knows nothing yet, and can keep nothing.
     pub(super) fn of_a_node(engine: crate::node::snapshot::EngineStatus) -> Self {
+        Self::kept_in(std::path::Path::new("/nonexistent"), engine)
+    }
+
+    /// Of a node that knows nothing yet. What is written is kept in a directory.
+    pub(super) fn kept_in(dir: &std::path::Path, engine: crate::node::snapshot::EngineStatus) -> Self {
         use std::sync::Arc;
 
         use tokio::sync::watch;
@@ -70,10 +75,9 @@ impl Api {
         let rounds = watch::Sender::new(Arc::new(snapshot)).subscribe();
         let snapshots = Snapshots::new(rounds, declarations);
         let clock = Clock::start();
-        let dir = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let settings = crate::node::sources::api::Settings {
             node: snapshots.now().desired.node,
-            kept: crate::node::keep::Kept::new(dir.path(), "api"),
+            kept: crate::node::keep::Kept::new(dir, "api"),
             allow_mass_delete: false,
         };
         let pods =

@@ -21,6 +21,8 @@ pub struct Machine {
     dir: tempfile::TempDir,
     pub node: String,
     engine: Option<String>,
+    /// Of the API; 0: its socket alone.
+    port: u16,
     agent: Option<Child>,
 }
 
@@ -30,7 +32,7 @@ impl Machine {
         need_docker();
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("pods")).unwrap();
-        Self { dir, node: format!("test-{name}-{}", std::process::id()), engine: None, agent: None }
+        Self { dir, node: format!("test-{name}-{}", std::process::id()), engine: None, port: 0, agent: None }
     }
 
     /// An agent whose engine is not there.
@@ -46,6 +48,30 @@ impl Machine {
         let path = machine.dir.path().join("proxy.sock");
         machine.engine = Some(format!("unix://{}", path.display()));
         (machine, Proxy::start(path))
+    }
+
+    /// Serves the API over TCP too, at a port that is free now.
+    pub fn with_tcp(mut self) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        self.port = listener.local_addr().unwrap().port();
+        self
+    }
+
+    /// Where a test may put files of its own.
+    pub fn dir(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
+    /// What `podkeeper kubeconfig` prints, once the agent serves.
+    #[track_caller]
+    pub fn kubeconfig(&self) -> String {
+        let mut printed = String::new();
+        self.until("kubeconfig is printed", || {
+            let output = self.command().args(["kubeconfig", "--socket"]).arg(self.socket()).output().unwrap();
+            printed = String::from_utf8_lossy(&output.stdout).into_owned();
+            output.status.success()
+        });
+        printed
     }
 
     pub fn pods_dir(&self) -> PathBuf {
@@ -70,7 +96,7 @@ impl Machine {
         let log = File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
         let mut command = self.command();
         command.arg("run").arg("--config").arg(self.pods_dir()).arg("--node-name").arg(&self.node);
-        command.args(["--port", "0"]);
+        command.args(["--port", &self.port.to_string()]);
         command.arg("--state-dir").arg(self.dir.path().join("state")).arg("--socket").arg(self.socket());
         if let Some(engine) = &self.engine {
             command.arg("--engine").arg(engine).args(["--sync-frequency", "1s"]);

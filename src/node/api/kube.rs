@@ -43,6 +43,9 @@ use query::Query;
 use target::Target;
 use view::View;
 
+#[cfg(test)]
+mod tests;
+
 /// What these paths are answered from.
 pub struct Kube {
     pods: ApiPods,

@@ -18,8 +18,7 @@ use crate::node::api::answer::{Answer, BoxError};
 use crate::node::api::refusal::Refusal;
 use crate::node::bollard::{LogOptions, Logs};
 use crate::node::clock;
-use crate::node::snapshot::Snapshot;
-use crate::plan::{Declared, Instance};
+use crate::plan::{Declared, Desired, Instance, Observed};
 
 /// Which container's, and how much of it.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,9 +32,9 @@ struct Wanted {
 /// # Errors
 /// 400 when there is no log to be had, 404 for a pod that is not here.
 pub async fn of_pod(api: &Arc<Api>, key: &PodKey, query: &Query) -> Result<Answer, Refusal> {
-    let now = api.snapshots.now();
+    let (now, desired) = api.snapshots.latest();
     let wanted = wanted(query, clock::wall()).map_err(Refusal::bad_request)?;
-    let (instance, tty) = choose(&now, key, &wanted)?;
+    let (instance, tty) = choose(&desired, &now.observed, key, &wanted)?;
     let logs = api.kube.engine.logs(&instance.id, tty, &wanted.options).await;
     let logs = logs.map_err(|error| match error {
         DockerError::NotFound { .. } => {
@@ -107,9 +106,14 @@ fn wanted(query: &Query, now: Time) -> Result<Wanted, String> {
 }
 
 /// The container whose log it is, and whether it has a terminal.
-fn choose(now: &Snapshot, key: &PodKey, wanted: &Wanted) -> Result<(Arc<Instance>, bool), Refusal> {
-    let declared = now.desired.get(key).map(|declared| &**declared);
-    let observed = now.observed.pods.get(key);
+fn choose(
+    desired: &Desired,
+    observed: &Observed,
+    key: &PodKey,
+    wanted: &Wanted,
+) -> Result<(Arc<Instance>, bool), Refusal> {
+    let declared = desired.get(key).map(|declared| &**declared);
+    let observed = observed.pods.get(key);
     if declared.is_none() && observed.is_none() {
         return Err(refuse::not_found(&key.name));
     }

@@ -1,3 +1,5 @@
+//! Cases of the strategic merge patch, most of them from the lists of a pod.
+
 use serde_json::json;
 
 use super::*;
