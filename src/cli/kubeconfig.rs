@@ -1,5 +1,6 @@
 //! `podkeeper kubeconfig`: what kubectl needs to talk to the running agent.
 
+use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +11,7 @@ use hyper::Uri;
 use serde_json::{Value, json};
 
 use crate::cli::ask::ask;
+use crate::cli::escape::Safe;
 use crate::cli::failure::Failure;
 use crate::cli::live::block_on;
 use crate::cli::output::print;
@@ -47,13 +49,18 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         ));
     };
     if let Some(error) = api["error"].as_str() {
-        eprintln!("warning: the agent does not listen yet: {}", crate::cli::escape::Safe(error));
+        warn(&format!("the agent does not listen yet: {error}"));
     }
     let token = token(Path::new(token_file))?;
     let server = args.server.unwrap_or_else(|| format!("https://{}", reachable(address)));
     let node = agent["node"].as_str().unwrap_or("podkeeper");
     print(yaml::text(&kubeconfig(node, &server, certificate, &token)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn warn(message: &str) {
+    // Nobody may be listening, and what was asked for is there all the same.
+    let _ = writeln!(io::stderr(), "warning: {}", Safe(message));
 }
 
 fn token(path: &Path) -> Result<String, Failure> {

@@ -9,7 +9,11 @@ fn without_the_token_only_health_is_told() {
     for path in ["/healthz", "/livez"] {
         assert_eq!(ask(&mut connect(server.address), get(path, "")).code, 200, "{path}");
     }
-    assert_eq!(ask(&mut connect(server.address), get("/readyz", "")).code, 503);
+    // Why it is not ready names the engine and the sources.
+    let readiness = |more: &str| ask(&mut connect(server.address), get("/readyz", more));
+    let (anyone, known) = (readiness(""), readiness(&bearer(&server.token())));
+    assert_eq!((anyone.code, anyone.body.as_str()), (503, "not ready\n"));
+    assert_eq!((known.code, known.body.as_str()), (503, "the engine has not answered yet\n"));
     for path in ["/pods", "/plan", "/sources", "/configz", "/", "/nothing", "/healthz/../pods", "/%70ods"] {
         let mut stream = connect(server.address);
         let reply = ask(&mut stream, get(path, ""));

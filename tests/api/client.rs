@@ -99,6 +99,17 @@ fn more(stream: &mut impl Read, byte: &mut [u8; 1]) -> bool {
     }
 }
 
+/// All that comes until the server ends the connection, which it has to.
+#[track_caller]
+pub fn read_to_end(stream: &mut impl Read) -> String {
+    let mut said = Vec::new();
+    let mut byte = [0];
+    while more(stream, &mut byte) {
+        said.push(byte[0]);
+    }
+    String::from_utf8(said).unwrap()
+}
+
 /// Fails when it goes on, or says anything more.
 #[track_caller]
 pub fn assert_ended(stream: &mut impl Read) {

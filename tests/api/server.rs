@@ -20,8 +20,9 @@ use podkeeper::node::store::Store;
 use podkeeper::plan::{Declared, Node, Observed, Slot, SourceKind};
 use tokio::sync::watch;
 
-/// Far beyond what any step takes; only a failing test waits so long.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// Far beyond what any step takes; only a failing test waits so long. Less than hyper's own 30 s for a head,
+/// so that a limit that we forgot to set is seen.
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Linux lets a socket's buffers grow to some megabytes.
 pub const BULK: usize = 32 << 20;

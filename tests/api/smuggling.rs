@@ -1,12 +1,12 @@
-//! W17: no request hides inside another. Each of these is something that a proxy and a server may read
+//! W17: no request hides inside another; hyper sees to it, and this to hyper. Each of these is something that a proxy and a server may read
 //! differently; whatever is made of the first request, the second is never answered.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use podkeeper::node::api::Limits;
 
-use crate::client::{bearer, connect};
+use crate::client::{bearer, connect, read_to_end};
 use crate::server::{Server, Setup};
 
 /// Lets go of a client that says nothing more: that is how a test knows that nothing more comes.
@@ -21,9 +21,7 @@ fn said(server: &Server, head: &str, body: &str) -> String {
     let mut stream = connect(server.address);
     let request = format!("POST /pods HTTP/1.1\r\nHost: localhost\r\n{token}{head}\r\n{body}{smuggled}");
     let _ = stream.write_all(request.as_bytes());
-    let mut said = Vec::new();
-    let _ = stream.read_to_end(&mut said);
-    String::from_utf8(said).unwrap()
+    read_to_end(&mut stream)
 }
 
 #[test]

@@ -131,8 +131,10 @@ fn bearer(request: &Parts) -> Result<Option<&str>, Refusal> {
 #[cfg(test)]
 mod tests {
     use hyper::Request;
+    use hyper::header::HOST;
 
     use super::*;
+    use crate::node::api::tcp::Settings;
 
     fn over_tcp(path: &str, authorization: &[&str], way: Way) -> Result<Caller, u16> {
         let mut request = Request::get(path);
@@ -166,6 +168,21 @@ mod tests {
         ] {
             assert_eq!(over_tcp(path, authorization, way), expected, "{path} {authorization:?} {way:?}");
         }
+    }
+
+    #[test]
+    fn where_others_may_listen_in_not_even_health_is_told_without_tls() {
+        let dir = tempfile::tempdir().unwrap();
+        let tcp = Tcp::open(Settings::of_a_node(dir.path())).unwrap();
+        let request = Request::get("/healthz").header(HOST, "localhost");
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        let admitted = |way| admit(&parts, Peer::Tcp(way), Some(&tcp), &Limits::default());
+        assert_eq!(admitted(Way::Tls { certificate: false }).unwrap(), Caller::Anyone);
+        let refusal = admitted(Way::Exposed).unwrap_err();
+        assert!(
+            refusal.code == StatusCode::BAD_REQUEST && refusal.message.contains("https://"),
+            "{refusal:?}"
+        );
     }
 
     #[test]

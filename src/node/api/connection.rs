@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request};
@@ -31,13 +30,7 @@ pub async fn serve_one(stream: Box<dyn Stream>, peer: Peer, api: Arc<Api>, stop:
     let service = service_fn(move |request: Request<Incoming>| {
         let (api, stop) = (api.clone(), stopping.clone());
         async move {
-            // A length beside it, which hyper ignores and takes away, may be how somebody hides a second request
-            // from a proxy: nothing more is read from there (RFC 9112, 6.3).
-            let chunked = request.headers().contains_key(TRANSFER_ENCODING);
-            let mut answer = answer(request, peer, &api).await;
-            if chunked {
-                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
+            let answer = answer(request, peer, &api).await;
             Ok::<_, Infallible>(answer.map(|body| ending::with_the_agent(body, &stop)))
         }
     });
@@ -68,7 +61,7 @@ async fn answer(request: Request<Incoming>, peer: Peer, api: &Arc<Api>) -> Answe
     let told = (!matches!(head.method, Method::GET | Method::HEAD))
         .then(|| (head.method.clone(), head.uri.path().to_owned()));
     let request = Request::from_parts(head, body.map_err(Into::into).boxed_unsync());
-    let answer = routes::handle(request, api).await;
+    let answer = routes::handle(request, caller, api).await;
     if let Some((method, path)) = told {
         tracing::info!(%method, path, by = %caller, status = answer.status().as_u16(), "asked over the API");
     }

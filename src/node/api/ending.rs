@@ -46,3 +46,28 @@ impl hyper::body::Body for Ending {
         self.inner.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::{StreamExt, stream};
+    use http_body_util::StreamBody;
+
+    use super::*;
+    use crate::node::api::stop::stopping;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_stream_ends_whole_when_the_agent_stops_and_not_before() {
+        let (stopper, stop) = stopping();
+        let first = stream::iter([Ok::<_, BoxError>(Frame::data(Bytes::from_static(b"first")))]);
+        let body = StreamBody::new(first.chain(stream::pending())).boxed_unsync();
+        let mut body = with_the_agent(body, &stop);
+        let frame = body.frame().await.unwrap().unwrap();
+        assert_eq!(frame.into_data().unwrap(), "first");
+        let next = tokio::time::timeout(Duration::from_millis(20), body.frame()).await;
+        assert!(next.is_err(), "nothing has happened");
+        stopper.stop();
+        assert!(body.frame().await.is_none());
+    }
+}

@@ -3,14 +3,23 @@
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
+use crate::node::api::access::Caller;
 use crate::node::api::answer::{Answer, text};
 use crate::node::snapshot::{EngineStatus, Snapshot};
 use crate::node::store::SourceState;
 use crate::plan;
 
-/// Ready: the engine has been read, and so have the sources.
-pub(super) fn readiness(now: &Snapshot) -> Answer {
-    let missing = match &now.engine {
+/// Ready: the engine has been read, and so have the sources. Why not is not for everybody: it names addresses.
+pub(super) fn readiness(now: &Snapshot, caller: Caller) -> Answer {
+    match missing(now) {
+        None => text(StatusCode::OK, "ok"),
+        Some(_) if caller == Caller::Anyone => text(StatusCode::SERVICE_UNAVAILABLE, "not ready"),
+        Some(why) => text(StatusCode::SERVICE_UNAVAILABLE, &why),
+    }
+}
+
+fn missing(now: &Snapshot) -> Option<String> {
+    match &now.engine {
         EngineStatus::Connecting => Some("the engine has not answered yet".to_owned()),
         EngineStatus::Down(why) => Some(why.to_string()),
         EngineStatus::Up(_) => now
@@ -19,10 +28,6 @@ pub(super) fn readiness(now: &Snapshot) -> Answer {
             .flat_map(|(kind, reports)| reports.iter().map(move |report| (kind, report)))
             .find(|(_, report)| report.state == SourceState::Unknown)
             .map(|(kind, report)| format!("source {kind} ({}) has not been read yet", report.origin)),
-    };
-    match missing {
-        None => text(StatusCode::OK, "ok"),
-        Some(why) => text(StatusCode::SERVICE_UNAVAILABLE, &why),
     }
 }
 

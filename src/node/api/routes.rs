@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use hyper::{Method, Request, StatusCode};
 
+use crate::node::api::access::Caller;
 use crate::node::api::answer::{Answer, Body, ok, text};
 use crate::node::api::refusal::Refusal;
 use crate::node::api::{Api, configz, kube, overview, pods, sources};
 use crate::node::snapshot::Snapshot;
 
 /// Answers one request, from the unix socket and from TCP alike.
-pub(super) async fn handle(request: Request<Body>, api: &Arc<Api>) -> Answer {
+pub(super) async fn handle(request: Request<Body>, caller: Caller, api: &Arc<Api>) -> Answer {
     let path = request.uri().path();
     if kube::owns(path) {
         return kube::handle(request, api).await;
@@ -20,22 +21,22 @@ pub(super) async fn handle(request: Request<Body>, api: &Arc<Api>) -> Answer {
     };
     match *request.method() {
         // hyper leaves the body of an answer to HEAD away.
-        Method::GET | Method::HEAD => content(api, &api.snapshots.now()),
+        Method::GET | Method::HEAD => content(api, &api.snapshots.now(), caller),
         _ => Refusal::not_allowed(path, "GET, HEAD").into(),
     }
 }
 
-type Content = fn(&Api, &Snapshot) -> Answer;
+type Content = fn(&Api, &Snapshot, Caller) -> Answer;
 
 /// What can only be read, from the last round, without asking the engine.
 fn reading(path: &str) -> Option<Content> {
     Some(match path {
-        "/healthz" | "/livez" => |_, _| text(StatusCode::OK, "ok"),
-        "/readyz" => |_, now| overview::readiness(now),
-        "/pods" => |_, now| ok(&pods::list(now)),
-        "/plan" => |_, now| ok(&overview::plan(now)),
-        "/sources" => |api, now| ok(&sources::list(now, api.clock.now())),
-        "/configz" => |api, now| ok(&configz::tell(api, &now.desired.node.name)),
+        "/healthz" | "/livez" => |_, _, _| text(StatusCode::OK, "ok"),
+        "/readyz" => |_, now, caller| overview::readiness(now, caller),
+        "/pods" => |_, now, _| ok(&pods::list(now)),
+        "/plan" => |_, now, _| ok(&overview::plan(now)),
+        "/sources" => |api, now, _| ok(&sources::list(now, api.clock.now())),
+        "/configz" => |api, now, _| ok(&configz::tell(api, &now.desired.node.name)),
         _ => return None,
     })
 }
@@ -51,7 +52,7 @@ mod tests {
     async fn ask(method: Method, path: &str) -> (u16, String) {
         let request = Request::builder().method(method).uri(path).body(whole("")).unwrap();
         let api = Api::of_a_node(EngineStatus::Down("the engine is away: start it".into()));
-        let answer = handle(request, &Arc::new(api)).await;
+        let answer = handle(request, Caller::Token, &Arc::new(api)).await;
         let allow = answer.headers().get(ALLOW).map(|allow| allow.to_str().unwrap().to_owned());
         (answer.status().as_u16(), allow.unwrap_or_default())
     }

@@ -111,3 +111,44 @@ impl Tcp {
         }
     }
 }
+
+#[cfg(test)]
+impl Settings {
+    /// All as it is when nobody says otherwise.
+    pub(super) fn of_a_node(state_dir: &std::path::Path) -> Self {
+        Self {
+            address: "127.0.0.1:10250".parse().unwrap(),
+            insecure: false,
+            certificate: None,
+            client_ca: None,
+            state_dir: state_dir.to_owned(),
+            node: "node-1".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_http_is_for_loopback_unless_somebody_asks_for_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut tcp = Tcp::open(Settings::of_a_node(dir.path())).unwrap();
+        for (local, allowed) in [
+            ("127.0.0.1", true),
+            ("127.8.8.8", true),
+            ("::1", true),
+            // As a listener at `::` sees IPv4.
+            ("::ffff:127.0.0.1", true),
+            ("::ffff:192.0.2.1", false),
+            ("192.0.2.1", false),
+            ("fe80::1", false),
+            ("0.0.0.0", false),
+        ] {
+            assert_eq!(tcp.allows_plain(local.parse().unwrap()), allowed, "{local}");
+        }
+        tcp.settings.insecure = true;
+        assert!(tcp.allows_plain("192.0.2.1".parse().unwrap()));
+    }
+}
