@@ -237,8 +237,9 @@ impl Source {
             pods: self.declared.len(),
             ..SourceReport::default()
         };
-        self.writer.write(slot, vec![report]);
+        // Whoever hears of the slot finds in the set what it was made of.
         self.sender.send_replace(set);
+        self.writer.write(slot, vec![report]);
     }
 }
 

@@ -12,7 +12,7 @@ use super::patch::Patch;
 use super::query::Query;
 use super::selectors::Selector;
 use super::write::{self, Context, Done, Preconditions, Validation};
-use super::{body, object, read, refuse};
+use super::{body, object, read, refuse, view};
 use crate::model::PodKey;
 use crate::node::api::Api;
 use crate::node::api::answer::{Answer, ok, respond};
@@ -35,7 +35,7 @@ impl Call {
     pub async fn create(&self, namespace: &str) -> Result<Answer, Refusal> {
         let mut pod = body::object(self.content_type.as_deref(), &self.bytes)?;
         let key = named(&mut pod, namespace, None)?;
-        let context = self.context().await?;
+        let context = self.context()?;
         let done = self.write(move |set| write::create(set, &key, pod, false, &context)).await?;
         self.answer(StatusCode::CREATED, done).await
     }
@@ -43,7 +43,7 @@ impl Call {
     pub async fn replace(&self, key: &PodKey) -> Result<Answer, Refusal> {
         let mut pod = body::object(self.content_type.as_deref(), &self.bytes)?;
         let key = named(&mut pod, &key.namespace, Some(&key.name))?;
-        let context = self.context().await?;
+        let context = self.context()?;
         let change = move |old: &Written| Ok(Written { object: pod, ..old.clone() });
         let done = self.write(move |set| write::update(set, &key, &context, change)).await?;
         self.answer(StatusCode::OK, done).await
@@ -53,7 +53,7 @@ impl Call {
         let (manager, force) = (self.query.get("fieldManager"), self.query.flag("force"));
         let force = force && self.query.get("force").is_some();
         let patch = Patch::parse(self.content_type.as_deref(), &self.bytes, manager, force)?;
-        let (context, key) = (self.context().await?, key.clone());
+        let (context, key) = (self.context()?, key.clone());
         let done = self
             .write(move |set| {
                 if set.pods.contains_key(&key) || !patch.creates() {
@@ -68,7 +68,7 @@ impl Call {
 
     pub async fn delete(&self, key: &PodKey) -> Result<Answer, Refusal> {
         let (known, mut warnings) = self.options()?;
-        let (context, key) = (self.context().await?, key.clone());
+        let (context, key) = (self.context()?, key.clone());
         let done = self.write(move |set| write::delete(set, &key, &known, &context)).await?;
         warnings.extend(done.warnings);
         self.answer(StatusCode::OK, Done { warnings, ..done }).await
@@ -78,7 +78,7 @@ impl Call {
     pub async fn delete_many(&self, namespace: Option<&str>) -> Result<Answer, Refusal> {
         let (_, warnings) = self.options()?;
         let selector = Selector::of(&self.query)?;
-        let context = self.context().await?;
+        let context = self.context()?;
         let current = self.api.kube.view.now().await;
         let selected = read::selected(&current, namespace, &selector);
         let wanted: Vec<String> = selected.iter().map(|pod| object::uid(&pod.object).to_owned()).collect();
@@ -110,7 +110,7 @@ impl Call {
     }
 
     /// What a write is judged by, as it is now.
-    pub async fn context(&self) -> Result<Context, Refusal> {
+    pub fn context(&self) -> Result<Context, Refusal> {
         let validation = match self.query.get("fieldValidation") {
             None | Some("Strict") => Validation::Strict,
             Some("Warn") => Validation::Warn,
@@ -120,8 +120,8 @@ impl Call {
                 return Err(Refusal::bad_request(message));
             }
         };
-        let gone = self.api.kube.view.now().await.gone;
-        let (_, desired) = self.api.snapshots.latest();
+        let (snapshot, desired) = self.api.snapshots.latest();
+        let gone = view::gone(&snapshot, &self.api.kube.pods.now());
         let (now, versions) = (self.api.clock.now(), self.api.kube.pods.versions().clone());
         Ok(Context { desired, now, versions, validation, gone })
     }

@@ -61,7 +61,7 @@ async fn declare(request: Request<Body>, api: &Arc<Api>, query: Query, one: bool
         ));
     }
     let call = Call { api: api.clone(), query, form: Form::Object, content_type, bytes };
-    let context = call.context().await?;
+    let context = call.context()?;
     let options = Options { lenient: false, node_name: Some(context.desired.node.name.to_string()) };
     let text = call.bytes.clone();
     let reading = tokio::task::spawn_blocking(move || read::read("body", &text, &options)).await;

@@ -17,8 +17,9 @@ use crate::node::snapshot::{Snapshot, Snapshots};
 use crate::node::sources::api::{ApiPods, Set, Versions};
 use crate::plan::{self, Desired, PodObserved, PodStatus, SourceKind};
 
-/// Changes that a watch can still be told of; one that is further behind has to list again.
-const HISTORY: usize = 4096;
+/// Changes that a watch can still be told of; one that is further behind has to list again. Each holds a whole
+/// pod, some ten kilobytes.
+const HISTORY: usize = 512;
 
 /// A pod as it is shown.
 #[derive(Debug)]
@@ -47,8 +48,6 @@ pub struct Current {
     pub events: OrdMap<u64, Event>,
     /// Nothing before this version is remembered.
     pub oldest: u64,
-    /// Deleted through the API and gone from the engine: key and uid.
-    pub gone: BTreeSet<(PodKey, String)>,
 }
 
 pub struct View {
@@ -67,13 +66,7 @@ impl View {
     pub fn new(pods: ApiPods, snapshots: Snapshots) -> Self {
         let version = pods.versions().next();
         let (_, desired) = snapshots.latest();
-        let current = Current {
-            version,
-            pods: OrdMap::new(),
-            events: OrdMap::new(),
-            oldest: version,
-            gone: BTreeSet::new(),
-        };
+        let current = Current { version, pods: OrdMap::new(), events: OrdMap::new(), oldest: version };
         let state = State { snapshots, current, rendered: false };
         Self { pods, node: desired.node.name.clone(), state: Mutex::new(state) }
     }
@@ -110,10 +103,8 @@ impl Current {
         let statuses = plan::status(desired, &snapshot.observed);
         let statuses: BTreeMap<&PodKey, &PodStatus> =
             statuses.iter().map(|status| (&status.key, status)).collect();
-        let is_gone = |key: &PodKey| {
-            set.leaving.get(key).is_some_and(|left| has_left(snapshot, key, object::uid(&left.object)))
-        };
-        let leaving = set.leaving.keys().filter(|key| !is_gone(key));
+        let gone = gone(snapshot, set);
+        let leaving = set.leaving.keys().filter(|key| !gone.contains_key(*key));
         let keys: BTreeSet<&PodKey> =
             statuses.keys().copied().chain(desired.pods().keys()).chain(leaving).collect();
         let none = PodObserved::default();
@@ -139,8 +130,6 @@ impl Current {
             let before = self.pods.remove(&key);
             self.tell(versions.next(), Event { before, after: None });
         }
-        let gone = set.leaving.iter().filter(|(key, _)| is_gone(key));
-        self.gone = gone.map(|(key, left)| (key.clone(), object::uid(&left.object).to_owned())).collect();
         self
     }
 
@@ -180,10 +169,15 @@ impl Current {
     }
 }
 
-/// The agent has seen that it is deleted, and has nothing left of it.
-fn has_left(snapshot: &Snapshot, key: &PodKey, uid: &str) -> bool {
-    let declared = snapshot.desired.get(key).is_some_and(|declared| *declared.uid.0 == *uid);
-    let observed = snapshot.observed.pods.get(key);
-    let is_there = observed.is_some_and(|pod| pod.instances.iter().any(|i| *i.uid.0 == *uid));
-    snapshot.observed.listed && !declared && !is_there && !snapshot.observed.in_flight.contains_key(key)
+/// Deleted pods of which nothing is left, with their uid: the agent has seen that, too.
+pub fn gone(snapshot: &Snapshot, set: &Set) -> BTreeMap<PodKey, String> {
+    let observed = &snapshot.observed;
+    let has_left = |key: &PodKey, uid: &str| {
+        let is_declared = snapshot.desired.get(key).is_some_and(|declared| *declared.uid.0 == *uid);
+        let pod = observed.pods.get(key);
+        let is_there = pod.is_some_and(|pod| pod.instances.iter().any(|i| *i.uid.0 == *uid));
+        observed.listed && !is_declared && !is_there && !observed.in_flight.contains_key(key)
+    };
+    let leaving = set.leaving.iter().map(|(key, left)| (key, object::uid(&left.object)));
+    leaving.filter(|(key, uid)| has_left(key, uid)).map(|(key, uid)| (key.clone(), uid.to_owned())).collect()
 }

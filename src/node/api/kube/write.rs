@@ -1,6 +1,6 @@
 //! What a write does to the set of pods that were written through the API. Pure: no disk, no engine, no clock.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ pub struct Context {
     pub now: Time,
     pub versions: Versions,
     pub validation: Validation,
-    /// Deleted pods of which nothing is left: key and uid.
-    pub gone: BTreeSet<(PodKey, String)>,
+    /// Deleted pods of which nothing is left, with their uid.
+    pub gone: BTreeMap<PodKey, String>,
 }
 
 /// `fieldValidation`: what an unknown field is.
