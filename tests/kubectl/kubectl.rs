@@ -2,10 +2,18 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use crate::machine::Machine;
+
+/// Lets a machine serve its API over TCP too, at a port that is free now.
+pub fn with_tcp(mut machine: Machine) -> Machine {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    machine.port = listener.local_addr().unwrap().port();
+    machine
+}
 
 pub struct Kubectl {
     home: PathBuf,
@@ -22,9 +30,14 @@ pub struct Said {
 impl Kubectl {
     #[track_caller]
     pub fn of(machine: &Machine) -> Self {
-        let home = machine.dir().join("home");
+        let home = machine.dir.path().join("home");
         fs::create_dir_all(&home).unwrap();
-        fs::write(home.join("config"), machine.kubeconfig()).unwrap();
+        machine.until("kubeconfig is printed", || {
+            let mut command = machine.command();
+            let output = command.args(["kubeconfig", "--socket"]).arg(machine.socket()).output().unwrap();
+            fs::write(home.join("config"), output.stdout).unwrap();
+            output.status.success()
+        });
         Self { home }
     }
 

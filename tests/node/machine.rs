@@ -18,11 +18,11 @@ use crate::proxy::Proxy;
 const PATIENCE: Duration = Duration::from_secs(90);
 
 pub struct Machine {
-    dir: tempfile::TempDir,
+    pub dir: tempfile::TempDir,
     pub node: String,
     engine: Option<String>,
     /// Of the API; 0: its socket alone.
-    port: u16,
+    pub port: u16,
     agent: Option<Child>,
 }
 
@@ -50,35 +50,11 @@ impl Machine {
         (machine, Proxy::start(path))
     }
 
-    /// Serves the API over TCP too, at a port that is free now.
-    pub fn with_tcp(mut self) -> Self {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        self.port = listener.local_addr().unwrap().port();
-        self
-    }
-
-    /// Where a test may put files of its own.
-    pub fn dir(&self) -> &std::path::Path {
-        self.dir.path()
-    }
-
-    /// What `podkeeper kubeconfig` prints, once the agent serves.
-    #[track_caller]
-    pub fn kubeconfig(&self) -> String {
-        let mut printed = String::new();
-        self.until("kubeconfig is printed", || {
-            let output = self.command().args(["kubeconfig", "--socket"]).arg(self.socket()).output().unwrap();
-            printed = String::from_utf8_lossy(&output.stdout).into_owned();
-            output.status.success()
-        });
-        printed
-    }
-
     pub fn pods_dir(&self) -> PathBuf {
         self.dir.path().join("pods")
     }
 
-    fn socket(&self) -> PathBuf {
+    pub fn socket(&self) -> PathBuf {
         self.dir.path().join("podkeeper.sock")
     }
 
@@ -86,7 +62,7 @@ impl Machine {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
 
-    fn command(&self) -> Command {
+    pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_podkeeper"));
         command.env_remove("PODKEEPER_CONFIG");
         command

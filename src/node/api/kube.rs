@@ -26,6 +26,7 @@ mod legacy;
 mod logs;
 mod object;
 mod openapi;
+mod openapi_v2;
 mod patch;
 mod query;
 mod read;
@@ -172,9 +173,9 @@ fn described(target: &Target, accept: Option<&str>) -> Answer {
         Target::OpenApiOld if accept.is_some_and(|accept| accept.contains("protobuf")) => {
             // What it is asked by has an '@', which Go's own reader of media types refuses in an answer.
             const KIND: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-            return respond(StatusCode::OK, KIND, openapi::old_protobuf());
+            return respond(StatusCode::OK, KIND, openapi_v2::protobuf());
         }
-        Target::OpenApiOld => openapi::old(),
+        Target::OpenApiOld => openapi_v2::json(),
         target => {
             let core = *target == Target::Core;
             let Some(version) = accept::discovery(accept) else {

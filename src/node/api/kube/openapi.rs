@@ -50,24 +50,6 @@ pub fn core() -> Value {
     })
 }
 
-/// `/openapi/v2` as JSON: a document that describes nothing, so that nothing is judged by it.
-pub fn old() -> Value {
-    json!({ "swagger": "2.0", "info": { "title": "podkeeper", "version": env!("CARGO_PKG_VERSION") }, "paths": {} })
-}
-
-/// The same in protocol buffers, in which kubectl asks for it. Source: gnostic's `openapi_v2.Document`: field 1 is
-/// `swagger`, field 2 `info`, whose fields 1 and 2 are `title` and `version`.
-pub fn old_protobuf() -> Vec<u8> {
-    let text = |field: u8, text: &[u8]| {
-        // Field numbers and lengths below 128 take one byte; wire type 2 is a length and bytes.
-        let mut bytes = vec![field << 3 | 2, u8::try_from(text.len()).unwrap_or(0)];
-        bytes.extend_from_slice(text);
-        bytes
-    };
-    let info = [text(1, b"podkeeper"), text(2, env!("CARGO_PKG_VERSION").as_bytes())].concat();
-    [text(1, b"2.0"), text(2, &info)].concat()
-}
-
 fn name_of(shape: &Shape) -> String {
     let package = if shape.name == "ObjectMeta" || shape.name == "OwnerReference" {
         "io.k8s.apimachinery.pkg.apis.meta.v1"

@@ -13,6 +13,10 @@ const WEB: &str = "/api/v1/namespaces/default/pods/web";
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
 
+/// Two mistakes: a field that is not one, and one that is missing.
+const BAD: &str = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b"},
+    "spec": {"containers": [{"name": "a", "imgae": "x"}]}}"#;
+
 struct Node {
     api: Arc<Api>,
     dir: tempfile::TempDir,
@@ -166,99 +170,97 @@ async fn an_older_declaration_never_replaces_a_newer_one_w7() {
     assert_eq!(node.ask("PUT", WEB, &third).await.0, 409);
 }
 
-#[tokio::test(flavor = "current_thread")]
-async fn what_is_wrong_is_said_with_its_code_and_its_reason_w5() {
+type Row<'a> = (&'a str, &'a str, &'a str, &'a str, u16, &'a str);
+
+/// Method, path, content type, body; code and reason of the answer.
+async fn assert_said(rows: &[Row<'_>]) {
     let node = Node::new();
     node.ask("POST", PODS, web()).await;
-    let bad = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b"}, "spec": {"containers": [{"name": "a", "imgae": "x"}]}}"#;
-    let no_pod = r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "b"}}"#;
+    for &(method, path, kind, body, code, reason) in rows {
+        let (found, said) = read(node.send(method, path, kind, body).await).await;
+        let found = (found, said["reason"].as_str().unwrap_or_default());
+        assert_eq!(found, (code, reason), "{method} {path} {body}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn an_object_that_is_wrong_is_refused_with_the_reason_w5() {
     let elsewhere = r#"{"metadata": {"name": "b", "namespace": "other"}}"#;
-    let strategic = "application/strategic-merge-patch+json";
-    for (method, path, kind, body, code, reason) in [
+    let service = r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "b"}}"#;
+    let no_image = r#"{"version": "v1beta1", "id": "x", "containers": [{"name": "a"}]}"#;
+    let nix = &format!("{PODS}/nix");
+    assert_said(&[
         ("POST", PODS, JSON, "{", 400, "BadRequest"),
         ("POST", PODS, JSON, r#"{"a": 1, "a": 2}"#, 400, "BadRequest"),
         ("POST", PODS, JSON, "[]", 400, "BadRequest"),
-        ("POST", PODS, JSON, no_pod, 400, "BadRequest"),
+        ("POST", PODS, JSON, service, 400, "BadRequest"),
         ("POST", PODS, JSON, elsewhere, 400, "BadRequest"),
-        ("POST", PODS, JSON, bad, 422, "Invalid"),
+        ("POST", PODS, JSON, BAD, 422, "Invalid"),
         ("POST", PODS, JSON, "{}", 422, "Invalid"),
         ("POST", PODS, JSON, r#"{"metadata": "x"}"#, 422, "Invalid"),
         ("POST", PODS, JSON, r#"{"metadata": {"name": "b"}, "spec": [1]}"#, 422, "Invalid"),
         ("POST", PODS, "application/vnd.kubernetes.protobuf", "k8s", 415, "UnsupportedMediaType"),
-        ("POST", &format!("{PODS}?dryRun=Some"), JSON, bad, 400, "BadRequest"),
-        ("POST", &format!("{PODS}?fieldValidation=No"), JSON, bad, 400, "BadRequest"),
-        ("POST", "/api/v1/pods", JSON, bad, 405, "MethodNotAllowed"),
-        ("POST", "/api/v1/namespaces", JSON, bad, 405, "MethodNotAllowed"),
         ("PUT", WEB, JSON, r#"{"metadata": {"name": "other"}}"#, 400, "BadRequest"),
-        (
-            "PUT",
-            "/api/v1/namespaces/default/pods/nix",
-            JSON,
-            r#"{"metadata": {"name": "nix"}}"#,
-            404,
-            "NotFound",
-        ),
+        ("PUT", nix, JSON, r#"{"metadata": {"name": "nix"}}"#, 404, "NotFound"),
+        ("DELETE", WEB, JSON, r#"{"preconditions": {"uid": "x"}}"#, 409, "Conflict"),
+        ("DELETE", nix, JSON, "", 404, "NotFound"),
+        ("POST", "/container", JSON, "", 400, "BadRequest"),
+        ("POST", "/container", JSON, "[]", 400, "BadRequest"),
+        ("POST", "/container", JSON, no_image, 422, "Invalid"),
+    ])
+    .await;
+    let (_, said) = Node::new().ask("POST", PODS, BAD).await;
+    let fields: Vec<&Value> =
+        said["details"]["causes"].as_array().unwrap().iter().map(|cause| &cause["field"]).collect();
+    assert_eq!(fields, ["spec.containers[0].image", "spec.containers[0].imgae"]);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_patch_that_is_wrong_is_refused_with_the_reason_w5() {
+    let json_patch = "application/json-patch+json";
+    let strategic = "application/strategic-merge-patch+json";
+    assert_said(&[
         ("PATCH", WEB, JSON, "{}", 415, "UnsupportedMediaType"),
         ("PATCH", WEB, MERGE, "[1]", 400, "BadRequest"),
         ("PATCH", WEB, MERGE, r#"{"spec": 7}"#, 422, "Invalid"),
         ("PATCH", WEB, MERGE, r#"{"spec": {"containers": [{"name": 1}]}}"#, 422, "Invalid"),
+        ("PATCH", WEB, MERGE, r#"{"metadata": {"resourceVersion": "1"}}"#, 409, "Conflict"),
+        ("PATCH", WEB, MERGE, r#"{"metadata": {"name": "other"}}"#, 409, "Conflict"),
         ("PATCH", WEB, MERGE, r#"{"metadata": null}"#, 200, ""),
-        (
-            "PATCH",
-            WEB,
-            "application/json-patch+json",
-            r#"[{"op": "remove", "path": "/nix"}]"#,
-            422,
-            "Invalid",
-        ),
-        (
-            "PATCH",
-            WEB,
-            "application/json-patch+json",
-            r#"[{"op": "replace", "path": "", "value": 1}]"#,
-            422,
-            "Invalid",
-        ),
-        ("PATCH", WEB, "application/json-patch+json", r#"[{"op": "explode"}]"#, 400, "BadRequest"),
+        ("PATCH", WEB, json_patch, r#"[{"op": "remove", "path": "/nix"}]"#, 422, "Invalid"),
+        ("PATCH", WEB, json_patch, r#"[{"op": "replace", "path": "", "value": 1}]"#, 422, "Invalid"),
+        ("PATCH", WEB, json_patch, r#"[{"op": "explode"}]"#, 400, "BadRequest"),
         ("PATCH", WEB, strategic, r#"{"spec": {"containers": [{"image": "x"}]}}"#, 422, "Invalid"),
         ("PATCH", WEB, "application/apply-patch+yaml", "{}", 400, "BadRequest"),
-        ("DELETE", WEB, JSON, r#"{"preconditions": {"uid": "x"}}"#, 409, "Conflict"),
-        ("DELETE", "/api/v1/namespaces/default/pods/nix", JSON, "", 404, "NotFound"),
-        ("GET", "/api/v1/namespaces/default/pods/nix", JSON, "", 404, "NotFound"),
-        ("GET", "/api/v1/namespaces/default/pods/nix/log", JSON, "", 404, "NotFound"),
-        ("GET", &format!("{WEB}/log?container=nix"), JSON, "", 400, "BadRequest"),
-        ("GET", &format!("{WEB}/log"), JSON, "", 400, "BadRequest"),
-        ("GET", &format!("{PODS}?fieldSelector=spec.x=1"), JSON, "", 400, "BadRequest"),
-        ("GET", &format!("{PODS}?watch=1&resourceVersion=x"), JSON, "", 400, "BadRequest"),
-        ("GET", &format!("{PODS}?watch=1&resourceVersion=1"), JSON, "", 410, "Expired"),
+        ("PATCH", &format!("{PODS}/nix"), MERGE, "{}", 404, "NotFound"),
+    ])
+    .await;
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_request_that_makes_no_sense_is_refused_with_the_reason() {
+    let at = |more: &str| format!("{WEB}{more}");
+    let pods = |more: &str| format!("{PODS}{more}");
+    assert_said(&[
+        ("POST", &pods("?dryRun=Some"), JSON, BAD, 400, "BadRequest"),
+        ("POST", &pods("?fieldValidation=No"), JSON, BAD, 400, "BadRequest"),
+        ("POST", "/api/v1/pods", JSON, BAD, 405, "MethodNotAllowed"),
+        ("POST", "/api/v1/namespaces", JSON, BAD, 405, "MethodNotAllowed"),
+        ("GET", &pods("/nix"), JSON, "", 404, "NotFound"),
+        ("GET", &pods("/nix/log"), JSON, "", 404, "NotFound"),
+        ("GET", &at("/log?container=nix"), JSON, "", 400, "BadRequest"),
+        ("GET", &at("/log"), JSON, "", 400, "BadRequest"),
+        ("GET", &pods("?fieldSelector=spec.x=1"), JSON, "", 400, "BadRequest"),
+        ("GET", &pods("?watch=1&resourceVersion=x"), JSON, "", 400, "BadRequest"),
+        ("GET", &pods("?watch=1&resourceVersion=1"), JSON, "", 410, "Expired"),
         ("GET", "/api/v1/services", JSON, "", 404, "NotFound"),
-        ("POST", "/container", JSON, "", 400, "BadRequest"),
-        ("POST", "/container", JSON, "[]", 400, "BadRequest"),
-        (
-            "POST",
-            "/container",
-            JSON,
-            r#"{"version": "v1beta1", "id": "x", "containers": [{"name": "a"}]}"#,
-            422,
-            "Invalid",
-        ),
         ("GET", "/container", JSON, "", 405, "MethodNotAllowed"),
         ("GET", "/containerInfo", JSON, "", 400, "BadRequest"),
         ("GET", "/containerInfo?container=x", JSON, "", 404, "NotFound"),
         ("GET", "/podInfo", JSON, "", 400, "BadRequest"),
         ("GET", "/podInfo?podID=x", JSON, "", 404, "NotFound"),
-    ] {
-        let (found, said) = read(node.send(method, path, kind, body).await).await;
-        assert_eq!(
-            (found, said["reason"].as_str().unwrap_or_default()),
-            (code, reason),
-            "{method} {path} {body}: {said}"
-        );
-    }
-    let (_, said) = node.ask("POST", PODS, bad).await;
-    let fields: Vec<&Value> =
-        said["details"]["causes"].as_array().unwrap().iter().map(|c| &c["field"]).collect();
-    assert_eq!(fields, ["spec.containers[0].image", "spec.containers[0].imgae"]);
+    ])
+    .await;
 }
 
 #[tokio::test(flavor = "current_thread")]
