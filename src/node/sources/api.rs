@@ -23,6 +23,10 @@ use crate::plan::{Declared, Node, Slot, SourceKind};
 /// Writes that may wait. More are told to come back: a queue that grows is a slower refusal.
 const QUEUE: usize = 256;
 
+/// Resource versions that are given between two writes to disk, beside one for each millisecond that passes: a later
+/// agent begins behind them.
+const RESERVE: u64 = 1000;
+
 /// One pod as it was written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Written {
@@ -51,7 +55,7 @@ pub struct Set {
 /// What is on disk.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Remembered {
-    /// No resource version was ever higher, as far as writes go.
+    /// No resource version was higher.
     version: u64,
     /// What was written before this was lost: pods may run that nobody knows of.
     lost: bool,
@@ -197,8 +201,9 @@ impl Source {
             let (set, kept, lost) = (self.written.clone(), self.kept.clone(), self.lost);
             let (edits, versions) = (std::mem::take(&mut batch), self.versions.clone());
             // Reading a manifest and syncing a file both take milliseconds, which are the agent's.
-            let work =
-                tokio::task::spawn_blocking(move || carry_out(set, edits, &kept, lost, versions.next()));
+            let work = tokio::task::spawn_blocking(move || {
+                carry_out(set, edits, &kept, lost, versions.next() + RESERVE)
+            });
             let Ok((set, settles, result)) = work.await else { continue };
             if result.is_ok() {
                 self.say(set);

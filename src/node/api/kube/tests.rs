@@ -223,6 +223,7 @@ async fn a_patch_that_is_wrong_is_refused_with_the_reason_w5() {
         ("PATCH", WEB, JSON, "{}", 415, "UnsupportedMediaType"),
         ("PATCH", WEB, MERGE, "[1]", 400, "BadRequest"),
         ("PATCH", WEB, MERGE, r#"{"spec": 7}"#, 422, "Invalid"),
+        ("PATCH", WEB, MERGE, r#"{"metadata": "x"}"#, 422, "Invalid"),
         ("PATCH", WEB, MERGE, r#"{"spec": {"containers": [{"name": 1}]}}"#, 422, "Invalid"),
         ("PATCH", WEB, MERGE, r#"{"metadata": {"resourceVersion": "1"}}"#, 409, "Conflict"),
         ("PATCH", WEB, MERGE, r#"{"metadata": {"name": "other"}}"#, 409, "Conflict"),

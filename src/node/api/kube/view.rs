@@ -14,8 +14,8 @@ use tokio::sync::Mutex;
 use super::object::{self, Known};
 use crate::model::PodKey;
 use crate::node::snapshot::{Snapshot, Snapshots};
-use crate::node::sources::api::{ApiPods, Set, Versions};
-use crate::plan::{self, Desired, PodObserved, PodStatus, SourceKind};
+use crate::node::sources::api::{ApiPods, Set, Versions, Written};
+use crate::plan::{self, Declared, Desired, Instance, PodStatus, SourceKind};
 
 /// Changes that a watch can still be told of; one that is further behind has to list again. Each holds a whole
 /// pod, some ten kilobytes.
@@ -30,6 +30,16 @@ pub struct Shown {
     pub json: Bytes,
     /// One word for the table.
     pub word: String,
+    pub made_of: MadeOf,
+}
+
+/// What an object was made of: while that is the same, it need not be made again.
+#[derive(Debug, Default)]
+pub struct MadeOf {
+    declared: Option<Arc<Declared>>,
+    written: Option<Arc<Written>>,
+    status: Option<PodStatus>,
+    instances: Vec<Arc<Instance>>,
 }
 
 /// What became of a pod. Both are as they were shown.
@@ -101,29 +111,28 @@ impl Current {
         versions: &Versions,
     ) -> Self {
         let statuses = plan::status(desired, &snapshot.observed);
-        let statuses: BTreeMap<&PodKey, &PodStatus> =
-            statuses.iter().map(|status| (&status.key, status)).collect();
+        let mut statuses: BTreeMap<PodKey, PodStatus> =
+            statuses.into_iter().map(|status| (status.key.clone(), status)).collect();
         let gone = gone(snapshot, set);
         let leaving = set.leaving.keys().filter(|key| !gone.contains_key(*key));
-        let keys: BTreeSet<&PodKey> =
-            statuses.keys().copied().chain(desired.pods().keys()).chain(leaving).collect();
-        let none = PodObserved::default();
+        let known = statuses.keys().chain(desired.pods().keys());
+        let keys: BTreeSet<PodKey> = known.chain(leaving).cloned().collect();
         for key in &keys {
-            let declared = desired.get(key).map(|declared| &**declared);
+            let declared = desired.get(key);
             let written = match declared {
-                Some(declared) if declared.source == SourceKind::Api => set.pods.get(*key),
+                Some(declared) if declared.source == SourceKind::Api => set.pods.get(key),
                 Some(_) => None,
-                None => set.leaving.get(*key),
+                None => set.leaving.get(key),
             };
-            let known = Known {
-                key,
-                node,
-                declared,
-                written: written.map(|written| &**written),
-                status: statuses.get(key).copied(),
-                instances: &snapshot.observed.pods.get(*key).map_or(&none, |pod| &**pod).instances,
+            // Of a pod that is declared they are in its status.
+            let instances = snapshot.observed.pods.get(key).filter(|_| declared.is_none());
+            let made_of = MadeOf {
+                declared: declared.cloned(),
+                written: written.cloned(),
+                status: statuses.remove(key),
+                instances: instances.map(|pod| pod.instances.clone()).unwrap_or_default(),
             };
-            self.show(key, known.object(), known.word(), versions);
+            self.show(key, node, made_of, versions);
         }
         let left: Vec<PodKey> = self.pods.keys().filter(|key| !keys.contains(key)).cloned().collect();
         for key in left {
@@ -133,11 +142,17 @@ impl Current {
         self
     }
 
-    fn show(&mut self, key: &PodKey, mut object: Value, word: String, versions: &Versions) {
+    fn show(&mut self, key: &PodKey, node: &str, made_of: MadeOf, versions: &Versions) {
         let before = self.pods.get(key).cloned();
+        if before.as_ref().is_some_and(|before| before.made_of.is(&made_of)) {
+            return;
+        }
+        let (mut object, word) = made_of.object(key, node);
         if let Some(before) = &before {
             object["metadata"]["resourceVersion"] = json!(before.version.to_string());
             if before.object == object && before.word == word {
+                let (version, json) = (before.version, before.json.clone());
+                self.pods.insert(key.clone(), Arc::new(Shown { version, object, json, word, made_of }));
                 return;
             }
         }
@@ -152,7 +167,7 @@ impl Current {
         let version = versions.next();
         object["metadata"]["resourceVersion"] = json!(version.to_string());
         let json = Bytes::from(object.to_string());
-        let shown = Arc::new(Shown { version, object, json, word });
+        let shown = Arc::new(Shown { version, object, json, word, made_of });
         self.pods.insert(key.clone(), shown.clone());
         self.tell(version, Event { before, after: Some(shown) });
     }
@@ -166,6 +181,37 @@ impl Current {
             self.events.remove(&oldest);
             self.oldest = oldest;
         }
+    }
+}
+
+impl MadeOf {
+    /// The same values, and for the large ones the very same.
+    fn is(&self, other: &MadeOf) -> bool {
+        fn same<T>(a: Option<&Arc<T>>, b: Option<&Arc<T>>) -> bool {
+            match (a, b) {
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            }
+        }
+        let (ours, theirs) = (&self.instances, &other.instances);
+        same(self.declared.as_ref(), other.declared.as_ref())
+            && same(self.written.as_ref(), other.written.as_ref())
+            && self.status == other.status
+            && ours.len() == theirs.len()
+            && ours.iter().zip(theirs).all(|(a, b)| Arc::ptr_eq(a, b))
+    }
+
+    fn object(&self, key: &PodKey, node: &str) -> (Value, String) {
+        let known = Known {
+            key,
+            node,
+            declared: self.declared.as_deref(),
+            written: self.written.as_deref(),
+            status: self.status.as_ref(),
+            instances: &self.instances,
+        };
+        (known.object(), known.word())
     }
 }
 

@@ -204,8 +204,11 @@ fn put(
     context: &Context,
 ) -> Result<Done, Refusal> {
     clean(&mut object);
-    object["metadata"]["name"] = json!(key.name);
-    object["metadata"]["namespace"] = json!(key.namespace);
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return Err(refuse::invalid_because(&key.name, "metadata: it is not an object"));
+    };
+    metadata.insert("name".to_owned(), json!(key.name));
+    metadata.insert("namespace".to_owned(), json!(key.namespace));
     let (mut pod, warnings) = read(key, &object, context)?;
     defaults(&mut object, &pod, &context.desired.node.name);
     let system = |object: &Value, name: &str| object["metadata"][name].clone();
@@ -350,3 +353,6 @@ fn new_uid() -> Result<String, Refusal> {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
 }
+
+#[cfg(test)]
+mod tests;
