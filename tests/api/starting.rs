@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use podkeeper::node::api::Limits;
 
 use crate::client::{ask, assert_ended, bearer, connect, connect_socket, get, reply};
-use crate::server::{BULK, Server, Setup, until};
+use crate::server::{BULK, PATIENCE, Server, Setup, until};
 
 /// The kubelet of 2014 span when its port was taken (its defect 14).
 #[test]
@@ -27,7 +27,9 @@ fn a_taken_port_is_told_and_taken_once_it_is_free() {
 
 #[test]
 fn at_the_end_what_is_under_way_is_answered_and_nobody_else() {
-    let mut server = Setup::bulky(Limits::default()).start();
+    // Nobody is let go for another reason.
+    let limits = Limits { head_time: 3 * PATIENCE, farewell: 3 * PATIENCE, ..Limits::default() };
+    let mut server = Setup::bulky(limits).start();
     let mut idle = connect(server.address);
     assert_eq!(ask(&mut idle, get("/healthz", "")).code, 200);
     let silent = connect(server.address);
