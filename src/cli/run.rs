@@ -16,6 +16,7 @@ use crate::node::api::{Api, Limits, bind, default_socket, stopping};
 use crate::node::bollard::{Endpoint, Engine};
 use crate::node::clock::Clock;
 use crate::node::lock::NodeLock;
+use crate::node::snapshot::Snapshots;
 use crate::node::sources::{api as written, watch};
 use crate::node::state::StateDir;
 use crate::node::store::Store;
@@ -104,10 +105,14 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         sandbox_image: args.sandbox_image.name(),
     };
     let kept = state.kept("manifests");
-    let written = written::Settings {
-        node: node.clone(),
-        kept: state.kept("api"),
-        allow_mass_delete: args.allow_mass_delete,
+    let written = {
+        let (node, kept) = (node.clone(), state.kept("api"));
+        move |snapshots| written::Settings {
+            node,
+            kept,
+            allow_mass_delete: args.allow_mass_delete,
+            snapshots,
+        }
     };
     let tcp = args.tcp.settings(&args.target.state_dir(), args.target.node_name());
     let tcp = tcp.map(Tcp::open).transpose().map_err(Failure::Error)?;
@@ -134,7 +139,7 @@ async fn serve(
     settings: agent::Settings,
     node: Node,
     source: Option<watch::Settings>,
-    written: written::Settings,
+    written: impl FnOnce(Snapshots) -> written::Settings,
     socket: PathBuf,
     tcp: Option<Tcp>,
 ) -> Result<(), Failure> {
@@ -160,10 +165,10 @@ async fn serve(
         }
         None => tracing::info!("no manifests are named (--config): pods are what is written through the API"),
     }
-    let written = written::spawn(written, store.writer(SourceKind::Api), clock);
     let engine = settings.engine.clone();
     let agent = Agent::new(settings, store.reader(), wakers);
     let snapshots = agent.snapshots();
+    let written = written::spawn(written(snapshots.clone()), store.writer(SourceKind::Api), clock);
     let kube = Kube::new(written, snapshots.clone(), engine);
     let api = Api { snapshots, clock, limits: Limits::default(), kube, tcp };
     let (stopper, stop) = stopping();

@@ -79,6 +79,7 @@ impl Api {
             node: snapshots.now().desired.node,
             kept: crate::node::keep::Kept::new(dir, "api"),
             allow_mass_delete: false,
+            snapshots: snapshots.clone(),
         };
         let pods =
             crate::node::sources::api::spawn(settings, store.writer(crate::plan::SourceKind::Api), clock);

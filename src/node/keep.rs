@@ -41,11 +41,6 @@ impl<T: Serialize + DeserializeOwned> Kept<T> {
         [&self.now, &self.before].into_iter().find_map(|path| parse(&fs::read(path).ok()?).ok())
     }
 
-    /// A value was kept here once, whether or not it can still be read.
-    pub fn was_kept(&self) -> bool {
-        [&self.now, &self.before].into_iter().any(|path| path.exists() || aside(path).exists())
-    }
-
     /// The newest generation that can be read.
     pub fn load(&self) -> Option<T> {
         [&self.now, &self.before].into_iter().find_map(|path| read(path))
@@ -89,17 +84,12 @@ fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
             Err(problem) => problem,
         },
     };
-    let aside = aside(path);
-    let (path, moved, aside) = (path.display(), fs::rename(path, &aside).is_ok(), aside.display());
-    tracing::error!(%path, moved, %aside, "what was remembered cannot be read ({problem}): starting without it");
-    None
-}
-
-/// Where a damaged file is moved.
-fn aside(path: &Path) -> PathBuf {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".damaged");
-    aside.into()
+    let (path, moved, aside) =
+        (path.display(), fs::rename(path, &aside).is_ok(), Path::new(&aside).display());
+    tracing::error!(%path, moved, %aside, "what was remembered cannot be read ({problem}): starting without it");
+    None
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {

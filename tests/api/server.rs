@@ -142,7 +142,7 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 fn kube(kept: Kept<written::Remembered>, snapshots: Snapshots) -> Kube {
     let node = snapshots.now().desired.node;
     let writer = Store::new(node.clone()).writer(SourceKind::Api);
-    let settings = written::Settings { node, kept, allow_mass_delete: false };
+    let settings = written::Settings { node, kept, allow_mass_delete: false, snapshots: snapshots.clone() };
     let pods = written::spawn(settings, writer, Clock::start());
     Kube::new(pods, snapshots, Engine::new(Endpoint::Unix("/nonexistent".into())).unwrap())
 }

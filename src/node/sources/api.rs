@@ -17,8 +17,9 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::model::{Places, Pod, PodKey};
 use crate::node::clock::Clock;
 use crate::node::keep::Kept;
+use crate::node::snapshot::{Snapshot, Snapshots};
 use crate::node::store::{SourceReport, SourceState, Writer};
-use crate::plan::{Declared, Node, Slot, SourceKind};
+use crate::plan::{Declared, Node, PodObserved, Slot, SourceKind};
 
 /// Writes that may wait. More are told to come back: a queue that grows is a slower refusal.
 const QUEUE: usize = 256;
@@ -57,7 +58,7 @@ pub struct Set {
 pub struct Remembered {
     /// No resource version was higher.
     version: u64,
-    /// What was written before this was lost: pods may run that nobody knows of.
+    /// What was written before this was lost: pods may run that it declared.
     lost: bool,
     pods: Vec<(PodKey, Arc<Written>)>,
     leaving: Vec<(PodKey, Arc<Written>)>,
@@ -146,16 +147,15 @@ pub struct Settings {
     pub kept: Kept<Remembered>,
     /// A person says that what is written is all there is, even after the store was lost.
     pub allow_mass_delete: bool,
+    /// To see which pods run of which nothing is written.
+    pub snapshots: Snapshots,
 }
 
 /// Reads what is kept and serves writes until the process ends.
 pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> ApiPods {
-    let had = settings.kept.was_kept();
     let remembered = settings.kept.load();
-    let lost = match &remembered {
-        Some(remembered) => remembered.lost,
-        None => had,
-    };
+    // A node that is new and one whose state was wiped look the same, until the engine is listed.
+    let lost = remembered.as_ref().is_none_or(|remembered| remembered.lost);
     let remembered = remembered.unwrap_or_default();
     let wall = u64::try_from(clock.now().0).unwrap_or(0);
     let versions = Versions::starting_at(remembered.version.max(wall));
@@ -169,6 +169,7 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> ApiPods {
         node: settings.node,
         kept: Arc::new(settings.kept),
         lost: lost && !settings.allow_mass_delete,
+        leftovers: Vec::new(),
         declared: OrdMap::new(),
         written: Set::default(),
         writer,
@@ -177,14 +178,16 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> ApiPods {
         versions: versions.clone(),
     };
     source.say(set);
-    tokio::spawn(source.serve(edits));
+    tokio::spawn(source.serve(edits, settings.snapshots));
     ApiPods { queue, set: receiver, versions }
 }
 
 struct Source {
     node: Node,
     kept: Arc<Kept<Remembered>>,
+    /// Pods may run that were written here, and nobody knows which: none is removed.
     lost: bool,
+    leftovers: Vec<PodKey>,
     /// What was said last, and what it was made of.
     declared: OrdMap<PodKey, Arc<Declared>>,
     written: Set,
@@ -195,20 +198,49 @@ struct Source {
 }
 
 impl Source {
-    async fn serve(mut self, mut edits: mpsc::Receiver<Edit>) {
+    async fn serve(mut self, mut edits: mpsc::Receiver<Edit>, mut snapshots: Snapshots) {
         let mut batch = Vec::with_capacity(QUEUE);
-        while edits.recv_many(&mut batch, QUEUE).await > 0 {
-            let (set, kept, lost) = (self.written.clone(), self.kept.clone(), self.lost);
-            let (edits, versions) = (std::mem::take(&mut batch), self.versions.clone());
-            // Reading a manifest and syncing a file both take milliseconds, which are the agent's.
-            let work = tokio::task::spawn_blocking(move || {
-                carry_out(set, edits, &kept, lost, versions.next() + RESERVE)
-            });
-            let Ok((set, settles, result)) = work.await else { continue };
-            if result.is_ok() {
-                self.say(set);
+        loop {
+            tokio::select! {
+                edits = edits.recv_many(&mut batch, QUEUE) => match edits {
+                    0 => return,
+                    _ => self.write(std::mem::take(&mut batch)).await,
+                },
+                () = snapshots.changed(), if self.lost => {
+                    snapshots.take_news();
+                    self.look(&snapshots.latest().0);
+                }
             }
-            settles.into_iter().for_each(|settle| settle(result.clone()));
+        }
+    }
+
+    async fn write(&mut self, edits: Vec<Edit>) {
+        let (set, kept, lost) = (self.written.clone(), self.kept.clone(), self.lost);
+        let version = self.versions.next() + RESERVE;
+        // Reading a manifest and syncing a file both take milliseconds, which are the agent's.
+        let work = tokio::task::spawn_blocking(move || carry_out(set, edits, &kept, lost, version));
+        // Whoever waits hears from its channel that this failed.
+        let Ok((set, settles, result)) = work.await else { return };
+        if result.is_ok() {
+            self.say(set);
+        }
+        settles.into_iter().for_each(|settle| settle(result.clone()));
+    }
+
+    /// Nothing is lost any more when nothing runs that is not written.
+    fn look(&mut self, round: &Snapshot) {
+        if !round.observed.listed {
+            return;
+        }
+        let of_api = |pod: &PodObserved| pod.instances.iter().any(|i| i.source == Some(SourceKind::Api));
+        let is_written =
+            |key: &PodKey| self.written.pods.contains_key(key) || self.written.leaving.contains_key(key);
+        let left = round.observed.pods.iter().filter(|(key, pod)| of_api(pod) && !is_written(key));
+        let left: Vec<PodKey> = left.map(|(key, _)| key.clone()).collect();
+        if left.is_empty() || left != self.leftovers {
+            self.lost = !left.is_empty();
+            self.leftovers = left;
+            self.say(self.written.clone());
         }
     }
 
@@ -229,22 +261,27 @@ impl Source {
         self.written = set.clone();
         let pods = self.declared.clone();
         let slot = if self.lost { Slot::Stale(pods) } else { Slot::Known(pods) };
-        let held = self.lost.then(|| {
-            "what was written before was lost with the damaged file in --state-dir: pods that ran are kept; write \
-             them again, then start once with --allow-mass-delete to remove the rest"
-                .to_owned()
-        });
         let report = SourceReport {
             origin: "written through this agent's API".to_owned(),
             state: SourceState::from(&slot),
             read_at: Some(self.clock.now()),
-            held,
+            held: self.held(),
             pods: self.declared.len(),
             ..SourceReport::default()
         };
         // Whoever hears of the slot finds in the set what it was made of.
         self.sender.send_replace(set);
         self.writer.write(slot, vec![report]);
+    }
+
+    fn held(&self) -> Option<String> {
+        let first = self.leftovers.first().filter(|_| self.lost)?;
+        let count = self.leftovers.len();
+        Some(format!(
+            "{count} pods run that were written here, {first} among them, and what was written is lost from \
+             --state-dir: they are kept, and no pod of this source is removed, until each is written again; or start \
+             once with --allow-mass-delete to remove them"
+        ))
     }
 }
 
@@ -277,3 +314,6 @@ fn carry_out(
     });
     (set, settles, result)
 }
+
+#[cfg(test)]
+mod tests;

@@ -108,23 +108,6 @@ async fn what_was_answered_with_success_is_there_after_a_kill_w8() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_store_that_was_lost_removes_no_pod_w9_w10() {
-    use crate::plan::{Slot, SourceKind};
-    let node = Node::new();
-    node.ask("POST", PODS, web()).await;
-    for name in ["api.json", "api.json.1"] {
-        std::fs::write(node.dir.path().join(name), b"{").unwrap();
-    }
-    // Lost once, it stays so over further restarts, and over a write.
-    let node = node.again().again();
-    let slot = |node: &Node| node.api.snapshots.latest().1.slot(SourceKind::Api).clone();
-    assert!(matches!(slot(&node), Slot::Stale(pods) if pods.is_empty()));
-    assert_eq!(node.ask("POST", PODS, web()).await.0, 201);
-    let node = node.again();
-    assert!(matches!(slot(&node), Slot::Stale(pods) if pods.len() == 1));
-}
-
-#[tokio::test(flavor = "current_thread")]
 async fn a_disk_that_refuses_is_told_and_nothing_has_changed() {
     let node = Node::new();
     std::fs::remove_dir_all(node.dir.path()).unwrap();
