@@ -50,11 +50,14 @@ pub struct Api {
 impl Api {
     /// Of a node that knows nothing yet, and can keep nothing.
     pub(super) fn of_a_node(engine: crate::node::snapshot::EngineStatus) -> Self {
-        Self::kept_in(std::path::Path::new("/nonexistent"), engine)
+        Self::kept_in(std::path::Path::new("/nonexistent"), engine).0
     }
 
-    /// Of a node that knows nothing yet. What is written is kept in a directory.
-    pub(super) fn kept_in(dir: &std::path::Path, engine: crate::node::snapshot::EngineStatus) -> Self {
+    /// Of a node that knows nothing yet. What is written is kept in a directory, and the test may be a source.
+    pub(super) fn kept_in(
+        dir: &std::path::Path,
+        engine: crate::node::snapshot::EngineStatus,
+    ) -> (Self, crate::node::store::Store) {
         use std::sync::Arc;
 
         use tokio::sync::watch;
@@ -86,6 +89,6 @@ impl Api {
         let endpoint = crate::node::bollard::Endpoint::Unix("/nonexistent".into());
         let engine = crate::node::bollard::Engine::new(endpoint).unwrap_or_else(|error| panic!("{error}"));
         let kube = kube::Kube::new(pods, snapshots.clone(), engine);
-        Self { snapshots, clock, limits: Limits::default(), kube, tcp: None }
+        (Self { snapshots, clock, limits: Limits::default(), kube, tcp: None }, store)
     }
 }

@@ -9,10 +9,10 @@ use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Method, Request, StatusCode};
 use serde_json::Value;
 
-use crate::node::api::Api;
 use crate::node::api::answer::{Answer, Body, ok, respond};
 use crate::node::api::body::read as read_body;
 use crate::node::api::refusal::Refusal;
+use crate::node::api::{Api, pods};
 use crate::node::bollard::Engine;
 use crate::node::snapshot::Snapshots;
 use crate::node::sources::api::ApiPods;
@@ -52,11 +52,17 @@ pub struct Kube {
     pods: ApiPods,
     view: View,
     engine: Engine,
+    kubelets: pods::Rendered,
 }
 
 impl Kube {
     pub fn new(pods: ApiPods, snapshots: Snapshots, engine: Engine) -> Self {
-        Self { view: View::new(pods.clone(), snapshots), pods, engine }
+        Self { view: View::new(pods.clone(), snapshots), pods, engine, kubelets: pods::Rendered::default() }
+    }
+
+    /// `/pods`, in the shape of the kubelet's.
+    pub fn kubelets_list(&self, snapshots: &Snapshots) -> Answer {
+        respond(StatusCode::OK, "application/json", self.kubelets.of(&snapshots.latest().0))
     }
 }
 

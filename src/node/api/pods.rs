@@ -1,5 +1,8 @@
 //! `/pods`: what runs here as a Kubernetes `PodList`, in the shape of the kubelet's.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hyper::body::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::model::pod::{Container, Resources};
@@ -8,7 +11,25 @@ use crate::node::snapshot::Snapshot;
 use crate::plan::status::{Condition, ContainerState, ContainerStatus};
 use crate::plan::{self, Declared, PodStatus};
 
-pub(super) fn list(now: &Snapshot) -> Value {
+/// The list as text, made once for each round, however many ask for it.
+#[derive(Default)]
+pub(super) struct Rendered(Mutex<Option<(Arc<Snapshot>, Bytes)>>);
+
+impl Rendered {
+    pub fn of(&self, round: &Arc<Snapshot>) -> Bytes {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((rendered, text)) if Arc::ptr_eq(rendered, round) => text.clone(),
+            Some(_) | None => {
+                let text = Bytes::from(list(round).to_string());
+                *last = Some((round.clone(), text.clone()));
+                text
+            }
+        }
+    }
+}
+
+fn list(now: &Snapshot) -> Value {
     let items: Vec<Value> = plan::status(&now.desired, &now.observed)
         .iter()
         .map(|status| {

@@ -5,8 +5,11 @@ use hyper::header::RETRY_AFTER;
 use serde_json::json;
 
 use super::*;
+use crate::model::{Places, Pod};
 use crate::node::api::answer::whole;
 use crate::node::snapshot::EngineStatus;
+use crate::node::store::Store;
+use crate::plan::{Declared, Slot, SourceKind};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const WEB: &str = "/api/v1/namespaces/default/pods/web";
@@ -19,6 +22,7 @@ const BAD: &str = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b
 
 struct Node {
     api: Arc<Api>,
+    store: Store,
     dir: tempfile::TempDir,
 }
 
@@ -28,8 +32,8 @@ impl Node {
     }
 
     fn on(dir: tempfile::TempDir) -> Self {
-        let api = Arc::new(Api::kept_in(dir.path(), EngineStatus::Connecting));
-        Self { api, dir }
+        let (api, store) = Api::kept_in(dir.path(), EngineStatus::Connecting);
+        Self { api: Arc::new(api), store, dir }
     }
 
     /// The agent is killed and comes back.
@@ -300,4 +304,57 @@ async fn a_watch_tells_what_changes_to_whom_it_concerns() {
         told,
         [(json!("ADDED"), json!("1")), (json!("MODIFIED"), json!("2")), (json!("DELETED"), Value::Null)]
     );
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_pod_that_a_file_declares_too_is_the_files_and_comes_back_when_that_lets_go() {
+    let node = Node::new();
+    let made = node.ask("POST", PODS, web()).await.1;
+    let source = |pod: &Value| pod["metadata"]["annotations"]["kubernetes.io/config.source"].clone();
+    assert_eq!(source(&made), "api");
+    let mut pod = Pod::default();
+    (pod.metadata.namespace, pod.metadata.name) = ("default".into(), "web".into());
+    let places = Places { file: "web.yaml".into(), fields: [("".into(), (7, 1))].into() };
+    let declared = Declared::new(&node.api.snapshots.now().desired.node, SourceKind::File, pod, places);
+    let writer = node.store.writer(SourceKind::File);
+    writer.write(Slot::Known(im::OrdMap::unit(declared.key.clone(), Arc::new(declared))), Vec::new());
+    let shown = node.ask("GET", WEB, "").await.1;
+    assert_eq!(source(&shown), "file");
+    assert_ne!(shown["metadata"]["uid"], made["metadata"]["uid"]);
+    // What is written is still there, and can be taken back.
+    let (code, patched) = node.patch(MERGE, json!({"metadata": {"labels": {"a": "b"}}})).await;
+    assert_eq!((code, &patched["metadata"]["labels"]["a"]), (200, &json!("b")));
+    writer.write(Slot::Known(im::OrdMap::new()), Vec::new());
+    let shown = node.ask("GET", WEB, "").await.1;
+    assert_eq!((source(&shown), &shown["metadata"]["uid"]), (json!("api"), &made["metadata"]["uid"]));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_watch_begins_with_all_there_is_says_so_and_ends_in_time() {
+    let node = Node::new();
+    node.ask("POST", PODS, web()).await;
+    let accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+    for (accept, kind) in [(JSON, "Pod"), (accept, "Table")] {
+        let path = format!("{PODS}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&timeoutSeconds=0");
+        let request = Request::builder().uri(path).header(ACCEPT, accept).body(whole("")).unwrap();
+        let body = handle(request, &node.api).await.into_body().collect().await.unwrap().to_bytes();
+        let events: Vec<Value> =
+            serde_json::Deserializer::from_slice(&body).into_iter().map(Result::unwrap).collect();
+        let told: Vec<(&Value, &Value)> =
+            events.iter().map(|event| (&event["type"], &event["object"]["kind"])).collect();
+        assert_eq!(told, [(&json!("ADDED"), &json!(kind)), (&json!("BOOKMARK"), &json!(kind))]);
+        assert_eq!(events[1]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
+    }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_watch_that_is_too_far_behind_is_told_to_list_again() {
+    let node = Node::new();
+    node.ask("POST", PODS, web()).await;
+    let since = node.ask("GET", PODS, "").await.1["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+    for n in 0..600 {
+        assert_eq!(node.patch(MERGE, json!({"metadata": {"labels": {"n": n.to_string()}}})).await.0, 200);
+    }
+    let (code, said) = node.ask("GET", &format!("{PODS}?watch=1&resourceVersion={since}"), "").await;
+    assert_eq!((code, &said["reason"]), (410, &json!("Expired")));
 }

@@ -158,3 +158,35 @@ async fn a_person_may_say_that_what_is_written_is_all_there_is() {
     agent.list(&["web"]);
     assert!(agent.until(SourceState::Known).await.is_empty());
 }
+
+#[tokio::test(flavor = "current_thread")]
+async fn writes_that_wait_together_cost_one_write_to_the_disk_w6() {
+    let agent = Agent::new();
+    agent.write("first").await.unwrap();
+    let names: Vec<String> = (0..200).map(|n| format!("pod-{n}")).collect();
+    let written = futures_util::future::join_all(names.iter().map(|name| agent.write(name))).await;
+    assert!(written.iter().all(Result::is_ok), "{written:?}");
+    let pods = |file: &str| {
+        let text = std::fs::read(agent.dir.path().join(file)).unwrap();
+        let kept: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        kept["value"]["pods"].as_array().unwrap().len()
+    };
+    assert_eq!((pods("api.json.1"), pods("api.json")), (1, 201), "nothing was kept between the two");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn an_edit_that_fails_leaves_the_others_of_its_batch_alone() {
+    let agent = Agent::new();
+    let refused = agent.pods.write(|set| {
+        set.pods.clear();
+        Err::<(), _>(Unwritten::Full("no".into()))
+    });
+    let broken = agent.pods.write(|set| -> Result<(), Unwritten> {
+        set.pods.clear();
+        panic!("as a fault of our own would")
+    });
+    let (first, refused, broken, last) = tokio::join!(agent.write("a"), refused, broken, agent.write("b"));
+    assert_eq!((first, refused, last), (Ok(()), Err(Unwritten::Full("no".into())), Ok(())));
+    assert!(matches!(broken, Err(Unwritten::Failed(_))));
+    assert_eq!(agent.again(false).pods.now().pods.len(), 2);
+}
