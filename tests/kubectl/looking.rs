@@ -1,5 +1,10 @@
 //! Looking at pods that run: tables, watches, logs.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::kubectl::{Kubectl, with_tcp};
 use crate::machine::{IMAGE, Machine, docker, pod};
 
@@ -122,4 +127,54 @@ fn what_kubectl_created_is_there_after_a_kill_w8() {
     // The engine may still be making what the killed agent asked for.
     machine.until("web and its sandbox are all there is", || machine.containers().len() == 2);
     assert_eq!(machine.container("web"), before);
+}
+
+#[test]
+fn a_flood_of_writes_never_keeps_the_agent_from_its_pods_w6() {
+    let mut machine = with_tcp(Machine::new("kubectl-flood"));
+    machine.start();
+    let kubectl = Kubectl::of(&machine);
+    kubectl.with("create", &pod("web", "")).ok();
+    machine.until_pod("web", "Running");
+    let before = machine.container("web").unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let floods: Vec<_> = (0..8).map(|_| scope.spawn(|| flood(&machine.socket(), &over))).collect();
+        docker(&["kill", &before]);
+        machine.until("web is back", || machine.container("web").is_some_and(|now| now != before));
+        over.store(true, Ordering::Relaxed);
+        let written: u32 = floods.into_iter().map(|flood| flood.join().unwrap()).sum();
+        assert!(written > 0);
+    });
+}
+
+/// Writes as fast as one connection can; returns how many were carried out. Nothing else may be answered than that
+/// it was, or that it has to wait.
+fn flood(socket: &Path, over: &AtomicBool) -> u32 {
+    let mut stream = BufReader::new(UnixStream::connect(socket).unwrap());
+    let mut written = 0;
+    for n in 0.. {
+        if over.load(Ordering::Relaxed) {
+            break;
+        }
+        let body = format!("{{\"metadata\": {{\"labels\": {{\"n\": \"{n}\"}}}}}}");
+        let request = format!(
+            "PATCH /api/v1/namespaces/default/pods/web HTTP/1.1\r\nHost: localhost\r\nContent-Type: \
+             application/merge-patch+json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.get_mut().write_all(request.as_bytes()).unwrap();
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(stream.read_line(&mut head).unwrap(), 0, "{head}");
+        }
+        match head.split(' ').nth(1) {
+            Some("200") => written += 1,
+            Some("429") => {}
+            other => panic!("{other:?}"),
+        }
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        stream.read_exact(&mut vec![0; length.parse().unwrap()]).unwrap();
+    }
+    written
 }

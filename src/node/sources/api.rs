@@ -37,6 +37,9 @@ pub struct Written {
     pub pod: Pod,
     /// The resource version of its last change.
     pub version: u64,
+    /// What it takes on disk, about, in bytes.
+    #[serde(default)]
+    pub size: usize,
     /// By the endpoints of 2014, which replace what they declared, and nothing else.
     #[serde(default)]
     pub legacy: bool,

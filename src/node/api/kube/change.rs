@@ -173,10 +173,7 @@ fn apply_anew(set: &mut Set, key: &PodKey, patch: &Patch, context: &Context) -> 
     patch.edit(key, &mut pod, &mut applied)?;
     let key = named(&mut pod, &key.namespace, Some(&key.name))?;
     let done = write::create(set, &key, pod, false, context)?;
-    if let Some(written) = set.pods.get(&key) {
-        let written = Written { applied, ..Written::clone(written) };
-        set.pods.insert(key, Arc::new(written));
-    }
+    write::remember(set, &key, applied);
     Ok(done)
 }
 

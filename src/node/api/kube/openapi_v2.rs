@@ -52,3 +52,39 @@ fn message(fields: &[(u8, &[u8])]) -> Vec<u8> {
     }
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The contents of every field of that number.
+    fn fields(mut bytes: &[u8], number: u8) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        while let [key, rest @ ..] = bytes {
+            assert_eq!(key & 7, 2, "a length and bytes");
+            let end = rest.iter().position(|byte| byte & 0x80 == 0).unwrap();
+            let length =
+                rest[..=end].iter().rev().fold(0, |length, byte| length << 7 | usize::from(byte & 0x7f));
+            let (content, after) = rest[end + 1..].split_at(length);
+            if key >> 3 == number {
+                found.push(content.to_vec());
+            }
+            bytes = after;
+        }
+        found
+    }
+
+    #[test]
+    fn the_patch_of_a_pod_takes_both_parameters_in_protocol_buffers_too() {
+        let down = |path: &[u8]| {
+            let start = vec![protobuf()];
+            path.iter()
+                .fold(start, |all, number| all.iter().flat_map(|bytes| fields(bytes, *number)).collect())
+        };
+        assert_eq!(down(&[1]), [b"2.0"]);
+        // Document.paths, .path, .value, .patch, .parameters … .name
+        assert_eq!(down(&[8, 2, 2, 8, 8, 1, 2, 3, 4]), [&b"dryRun"[..], b"fieldValidation"]);
+        // .vendor_extension
+        assert_eq!(down(&[8, 2, 2, 8, 13, 1]), [b"x-kubernetes-group-version-kind"]);
+    }
+}

@@ -55,6 +55,10 @@ impl Patch {
                         "PatchOptions: fieldManager: Required value: is required for apply patch",
                     )
                 })?;
+                // Kubernetes' own limit.
+                if manager.len() > 128 {
+                    return Err(Refusal::bad_request("fieldManager: it may have 128 bytes"));
+                }
                 let config = object(body::object(content_type, bytes)?)?;
                 Ok(Patch::Apply { manager: manager.to_owned(), config, force })
             }

@@ -13,8 +13,10 @@ use crate::node::api::refusal::Refusal;
 use crate::node::sources::api::{Set, Versions, Written};
 use crate::plan::{Desired, SourceKind};
 
-/// Pods at most: each costs two containers and half a second of the engine's time.
+/// Pods at most, those that still stop among them: each costs two containers and half a second of the engine's time.
 const MOST: usize = 1000;
+/// What all of them take at most: every write puts all of it on disk anew.
+const LARGEST: usize = 16 << 20;
 
 /// What a write is judged by.
 #[derive(Clone)]
@@ -71,7 +73,7 @@ pub fn create(
     if set.leaving.contains_key(key) {
         return Err(refuse::exists(&key.name, ": it is being deleted and still stops"));
     }
-    if set.pods.len() >= MOST {
+    if set.pods.len() + set.leaving.len() >= MOST {
         return Err(refuse::forbidden(
             &key.name,
             &format!("there are {MOST} pods already, the most there may be"),
@@ -109,13 +111,17 @@ pub fn update(
     known.check(key, &old)?;
     let legacy = new.legacy;
     let applied = new.applied.clone();
-    let mut done = put(set, key, new.object, Some(&old), legacy, context)?;
+    let done = put(set, key, new.object, Some(&old), legacy, context)?;
+    remember(set, key, applied);
+    Ok(done)
+}
+
+/// Keeps what managers applied to a pod.
+pub fn remember(set: &mut Set, key: &PodKey, applied: BTreeMap<String, Value>) {
     if let Some(written) = set.pods.get(key).filter(|written| written.applied != applied) {
         let written = Written { applied, ..Written::clone(written) };
-        done.object = written.object.clone();
         set.pods.insert(key.clone(), Arc::new(written));
     }
-    Ok(done)
 }
 
 pub fn delete(
@@ -228,8 +234,14 @@ fn put(
         return Ok(done(key, old.object.clone(), warnings, false));
     }
     let applied = old.map(|old| old.applied.clone()).unwrap_or_default();
+    let size = object.to_string().len();
+    let others: usize = set.pods.values().map(|written| written.size).sum();
+    if others + size > LARGEST + old.map_or(0, |old| old.size) {
+        let why = format!("all pods together take {others} bytes, {LARGEST} at most: delete some");
+        return Err(refuse::forbidden(&key.name, &why));
+    }
     let version = context.versions.next();
-    let written = Written { object: object.clone(), pod, version, legacy, applied };
+    let written = Written { object: object.clone(), pod, version, size, legacy, applied };
     set.pods.insert(key.clone(), Arc::new(written));
     Ok(done(key, object, warnings, old.is_none()))
 }

@@ -82,7 +82,8 @@ impl Agent {
         let key = PodKey::new("default", name);
         let mut pod = Pod::default();
         (pod.metadata.namespace, pod.metadata.name) = ("default".into(), name.into());
-        let written = Written { object: json!({}), pod, version: 1, legacy: false, applied: BTreeMap::new() };
+        let written =
+            Written { object: json!({}), pod, version: 1, size: 2, legacy: false, applied: BTreeMap::new() };
         self.pods
             .write(move |set| {
                 set.pods.insert(key, Arc::new(written));

@@ -12,6 +12,9 @@ use serde_json::{Map, Value};
 use super::keys::{self, List, protocol};
 use super::strategic;
 
+/// Managers of one pod at most: what each applied is kept.
+const MANAGERS: usize = 16;
+
 /// One step into an object: a field, or the item of a list with its key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
@@ -41,6 +44,14 @@ pub fn apply(
     config: &Map<String, Value>,
     force: bool,
 ) -> Result<(), Unapplied> {
+    if !applied.contains_key(manager) && applied.len() >= MANAGERS {
+        let names: Vec<&str> = applied.keys().map(String::as_str).collect();
+        let why = format!(
+            "{MANAGERS} field managers have applied it already, the most there may be: {}",
+            names.join(", ")
+        );
+        return Err(Unapplied::Wrong(why));
+    }
     let mut config = config.clone();
     config.remove("status");
     if let Some(metadata) = config.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -210,6 +221,10 @@ mod tests {
         let expected = vec![(path.to_owned(), format!("conflict with \"two\": {path}"))];
         assert_eq!(pod.apply("one", image("y"), false), Err(Unapplied::Conflicts(expected)));
         assert_eq!(pod.apply("one", image("y"), true), Ok(image("y")));
+        for n in 2..MANAGERS {
+            pod.apply(&n.to_string(), image("y"), false).unwrap();
+        }
+        assert!(matches!(pod.apply("more", image("y"), false), Err(Unapplied::Wrong(_))));
         // It was taken from the other, who no longer holds it.
         let without = json!({"spec": {"containers": [{"name": "a"}]}});
         assert_eq!(pod.apply("two", without, false), Ok(image("y")));

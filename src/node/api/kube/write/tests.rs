@@ -97,3 +97,23 @@ proptest! {
         }
     }
 }
+
+fn made(set: &mut Set, name: &str) -> Result<(), u16> {
+    let pod = json!({"spec": {"containers": [{"name": "web", "image": "x:1"}]}});
+    let made = create(set, &PodKey::new("default", name), pod, false, &context());
+    made.map(drop).map_err(|refusal| refusal.code.as_u16())
+}
+
+#[test]
+fn there_is_an_end_to_what_is_kept() {
+    let mut set = Set::default();
+    assert_eq!(made(&mut set, "a"), Ok(()));
+    let one = set.pods.values().next().unwrap().clone();
+    let large = Written { size: LARGEST - one.size, ..Written::clone(&one) };
+    set.pods.insert(PodKey::new("default", "large"), Arc::new(large));
+    assert_eq!(made(&mut set, "b"), Err(403), "too many bytes");
+    let many = (0..MOST / 2).map(|n| (PodKey::new("default", &n.to_string()), one.clone()));
+    let mut set = Set { pods: many.clone().collect(), leaving: many.skip(1).collect() };
+    assert_eq!(made(&mut set, "last"), Ok(()));
+    assert_eq!(made(&mut set, "beyond"), Err(403), "too many pods, with those that still stop");
+}
