@@ -64,7 +64,7 @@ fn a_pod_is_applied_waited_for_shown_changed_and_deleted() {
     assert!(machine.containers().is_empty(), "kubectl waits until all of it is gone");
     assert_eq!(kubectl.run("get pods --no-headers").ok(), "");
     watch.until("a row that runs", |row| row.contains("1/1") && row.contains("Running"));
-    watch.until("a row that ends", |row| row.contains("Terminating"));
+    watch.until("a row that ends", |row| row.contains("1/1") && row.contains("Terminating"));
 }
 
 #[test]

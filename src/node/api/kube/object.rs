@@ -1,11 +1,13 @@
 //! A pod as Kubernetes shows it: what was declared, and how it is doing.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::model::{PodKey, Time};
 use crate::node::api::pods;
 use crate::node::sources::api::Written;
-use crate::plan::{Declared, Instance, PodStatus};
+use crate::plan::{Declared, Instance, PodStatus, Role, State};
 
 /// What is known of one pod.
 pub struct Known<'a> {
@@ -69,6 +71,9 @@ impl Known<'_> {
     fn status(&self) -> Value {
         let Some(status) = self.status else { return json!({ "phase": "Pending" }) };
         let mut object = pods::status_of(status);
+        if self.declared.is_none() {
+            object["containerStatuses"] = json!(self.remains());
+        }
         // Kubernetes' own reason and message speak of the whole pod, and say something that is not plain.
         let plain = status.message.is_empty() || status.word == format!("{:?}", status.phase);
         if let Some(fields) = object.as_object_mut().filter(|_| plain) {
@@ -78,6 +83,30 @@ impl Known<'_> {
         object
     }
 
+    /// The containers of a pod that nobody declares, as far as they are there: of one that stops, people want to
+    /// see what still runs.
+    fn remains(&self) -> Vec<Value> {
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        // The newest attempt of each comes first.
+        let newest = self.instances.iter().filter(|instance| instance.role != Role::Sandbox);
+        let newest = newest.filter(|instance| names.insert(instance.role.name()));
+        newest
+            .map(|instance| {
+                let runs = instance.is_running();
+                json!({
+                    "name": instance.role.name(),
+                    "image": instance.config.as_ref().map_or("", |config| &config.image),
+                    "imageID": "",
+                    "ready": runs,
+                    "started": runs,
+                    "restartCount": instance.attempt,
+                    "containerID": format!("docker://{}", instance.id),
+                    "state": state(instance),
+                })
+            })
+            .collect()
+    }
+
     /// One word for the table.
     pub fn word(&self) -> String {
         let leaves = self.written.is_some_and(|written| leaves(&written.object));
@@ -85,6 +114,23 @@ impl Known<'_> {
             _ if leaves => "Terminating".to_owned(),
             Some(status) => status.word.clone(),
             None => "Pending".to_owned(),
+        }
+    }
+}
+
+fn state(instance: &Instance) -> Value {
+    let time = |at: Option<Time>| at.map(|at| at.to_string());
+    match &instance.state {
+        State::Running { started_at } => json!({ "running": { "startedAt": time(*started_at) } }),
+        State::Paused => json!({ "running": {} }),
+        State::Exited(Some(exit)) => json!({ "terminated": {
+            "exitCode": exit.code,
+            "reason": if exit.code == 0 { "Completed" } else { "Error" },
+            "startedAt": time(exit.started_at),
+            "finishedAt": time(Some(exit.finished_at)),
+        } }),
+        State::Created | State::Exited(None) | State::Removing | State::Dead | State::Unknown(_) => {
+            json!({ "waiting": {} })
         }
     }
 }

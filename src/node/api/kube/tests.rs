@@ -358,3 +358,22 @@ async fn a_watch_that_is_too_far_behind_is_told_to_list_again() {
     let (code, said) = node.ask("GET", &format!("{PODS}?watch=1&resourceVersion={since}"), "").await;
     assert_eq!((code, &said["reason"]), (410, &json!("Expired")));
 }
+
+#[tokio::test(flavor = "current_thread")]
+async fn who_hangs_up_while_pods_are_rendered_leaves_the_next_one_no_old_view() {
+    use futures_util::FutureExt;
+    let node = Node::new();
+    assert_eq!(node.ask("GET", PODS, "").await.1["items"], json!([]));
+    let body = whole(web().to_string());
+    let request = Request::post(PODS).header(CONTENT_TYPE, JSON).body(body).unwrap();
+    let mut asking = Box::pin(handle(request, &node.api));
+    let declared = || !node.api.snapshots.latest().1.pods().is_empty();
+    while !declared() {
+        assert!(asking.as_mut().now_or_never().is_none());
+        tokio::task::yield_now().await;
+    }
+    // It is written, and its answer is being rendered.
+    let _ = asking.as_mut().now_or_never();
+    drop(asking);
+    assert_eq!(node.ask("GET", WEB, "").await.0, 200);
+}

@@ -85,6 +85,8 @@ impl View {
     pub async fn now(&self) -> Current {
         let mut state = self.state.lock().await;
         if state.snapshots.take_news() || !state.rendered {
+            // Whoever asks may hang up while it is rendered: then the next one renders.
+            state.rendered = false;
             let (snapshot, desired) = state.snapshots.latest();
             let (set, node) = (self.pods.now(), self.node.clone());
             let (before, versions) = (state.current.clone(), self.pods.versions().clone());
