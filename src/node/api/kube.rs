@@ -68,15 +68,21 @@ impl Kube {
 
 /// True when a path is answered here, even if by an error.
 pub fn owns(path: &str) -> bool {
-    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    matches!(first, "api" | "apis" | "openapi" | "version") || legacy::owns(first)
+    matches!(first(path), "api" | "apis" | "openapi" | "version") || legacy::owns(first(path))
+}
+
+fn first(path: &str) -> &str {
+    path.trim_start_matches('/').split('/').next().unwrap_or_default()
 }
 
 pub async fn handle(request: Request<Body>, api: &Arc<Api>) -> Answer {
     let path = request.uri().path().to_owned();
     let answer = match target::parse(&path) {
         Some(target) => answer(request, &path, target, api).await,
-        None => legacy::handle(request, api).await,
+        None if legacy::owns(first(&path)) => legacy::handle(request, api).await,
+        None => Err(Refusal::not_found(format!(
+            "there is nothing at {path}: podkeeper serves pods with their log and status, namespaces, nodes and events"
+        ))),
     };
     answer.unwrap_or_else(Answer::from)
 }

@@ -59,7 +59,9 @@ pub fn apply(
             metadata.remove(name);
         }
     }
-    let wanted = leaves(&config.clone().into());
+    let mut config: Value = config.into();
+    with_protocols(&mut config);
+    let wanted = leaves(&config);
     let mut conflicts = Vec::new();
     let mut of_others: BTreeSet<Path> = BTreeSet::new();
     for (other, theirs) in applied.iter_mut().filter(|(other, _)| *other != manager) {
@@ -86,9 +88,30 @@ pub fn apply(
     if let Value::Object(fields) = whole {
         *object = fields;
     }
-    strategic::merge(object, &config).map_err(Unapplied::Wrong)?;
-    applied.insert(manager.to_owned(), config.into());
+    if let Value::Object(config) = &config {
+        strategic::merge(object, config).map_err(Unapplied::Wrong)?;
+    }
+    applied.insert(manager.to_owned(), config);
     Ok(())
+}
+
+/// A port without a protocol is TCP: by both together it is known.
+fn with_protocols(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if keys::list(name) == List::Ports {
+                    let ports = value.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut);
+                    ports.for_each(|port| {
+                        port.entry("protocol").or_insert_with(|| "TCP".into());
+                    });
+                }
+                with_protocols(value);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(with_protocols),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Every value that is no map and no list of known items, by its path.
@@ -209,6 +232,24 @@ mod tests {
         let second = json!({"metadata": {"labels": {"l": "1"}}, "spec": {"containers": [{"name": "a", "image": "y"}]}});
         let expected = json!({"metadata": {"labels": {"l": "1"}}, "spec": {"containers": [{"name": "a", "image": "y", "tty": true}]}});
         assert_eq!(pod.apply("one", second, false), Ok(expected));
+    }
+
+    #[test]
+    fn ports_of_one_number_are_applied_by_their_protocol() {
+        let mut pod = Pod { object: Map::new(), applied: BTreeMap::new() };
+        let ports = |ports: Value| json!({"spec": {"containers": [{"name": "a", "ports": ports}]}});
+        let (tcp, udp) = (
+            json!({"containerPort": 53, "protocol": "TCP"}),
+            json!({"containerPort": 53, "protocol": "UDP"}),
+        );
+        assert_eq!(
+            pod.apply("one", ports(json!([{"containerPort": 53}, udp])), false),
+            Ok(ports(json!([tcp, udp])))
+        );
+        let host = json!({"containerPort": 53, "protocol": "TCP", "hostPort": 5353});
+        let config = ports(json!([{"containerPort": 53, "hostPort": 5353}, udp]));
+        assert_eq!(pod.apply("one", config, false), Ok(ports(json!([host, udp]))));
+        assert_eq!(pod.apply("one", ports(json!([udp])), false), Ok(ports(json!([udp]))));
     }
 
     #[test]

@@ -117,7 +117,8 @@ fn list(
         }
         List::By(_) | List::Ports => {
             for change in changes {
-                item(kind, &mut items, change, order)?;
+                // Without an order, what is named is all that is known of the numbers in the end.
+                item(kind, &mut items, change, order, order.unwrap_or(changes))?;
             }
         }
     }
@@ -128,13 +129,26 @@ fn list(
 }
 
 /// Changes, adds or deletes one item.
-fn item(kind: List, items: &mut Vec<Value>, change: &Value, order: Option<&[Value]>) -> Result<(), String> {
+fn item(
+    kind: List,
+    items: &mut Vec<Value>,
+    change: &Value,
+    order: Option<&[Value]>,
+    end: &[Value],
+) -> Result<(), String> {
     let key = kind.key().unwrap_or_default();
     let fields = change.as_object().ok_or("an item of this list is an object")?;
     if fields.get(key).is_none_or(Value::is_null) {
         return Err(format!("an item has no {key}, by which the items of this list are told apart"));
     }
-    let at = find(kind, items, change, order);
+    if kind == List::Ports && is_unclear(items, fields, order) {
+        let number = &fields[key];
+        return Err(format!(
+            "{key} {number} is there more than once, and this patch does not say which is meant: use kubectl replace \
+             or kubectl apply --server-side"
+        ));
+    }
+    let at = find(kind, items, change, end);
     if is(fields, "delete") {
         // A port that is deleted by its number alone is every port of that number.
         let by_number = kind == List::Ports && fields.get("protocol").is_none();
@@ -153,12 +167,22 @@ fn item(kind: List, items: &mut Vec<Value>, change: &Value, order: Option<&[Valu
     }
 }
 
+/// Clients tell ports apart by their number alone, so of two with one number (DNS on TCP and UDP) `kubectl apply`
+/// often names the wrong one, or none (kubernetes/kubernetes#39188). Kubernetes then changes what nobody asked for.
+fn is_unclear(items: &[Value], change: &Map<String, Value>, order: Option<&[Value]>) -> bool {
+    let number = change.get("containerPort");
+    let has_number = |item: &&Value| item.get("containerPort") == number;
+    let stays = order.is_some_and(|order| order.iter().any(|item| has_number(&item)));
+    let says_which = if is(change, "delete") { !stays } else { change.contains_key("protocol") };
+    !says_which && items.iter().filter(has_number).count() > 1
+}
+
 /// The item that a change is about.
 ///
 /// Clients tell ports apart by their number alone. So a change of protocol comes as an item with the old number
-/// and the new protocol, and looks like one more port; how many of the number there are to be in the end
-/// (`$setElementOrder`, else one) tells which of the two it is.
-fn find(kind: List, items: &[Value], change: &Value, order: Option<&[Value]>) -> Option<usize> {
+/// and the new protocol, and looks like one more port; how many of the number there are in `end` tells which of
+/// the two it is.
+fn find(kind: List, items: &[Value], change: &Value, end: &[Value]) -> Option<usize> {
     let exact = items.iter().position(|item| kind.same(item, change));
     if kind != List::Ports || (exact.is_some() && change.get("protocol").is_some()) {
         return exact;
@@ -168,7 +192,7 @@ fn find(kind: List, items: &[Value], change: &Value, order: Option<&[Value]>) ->
         let same = |(at, item): (usize, &Value)| (item.get("containerPort") == number).then_some(at);
         items.iter().enumerate().filter_map(same).collect()
     };
-    let (there, wanted) = (of_number(items), order.map_or(1, |order| of_number(order).len()));
+    let (there, wanted) = (of_number(items), of_number(end).len());
     match there[..] {
         [only] if wanted <= 1 || change.get("protocol").is_none() => Some(only),
         _ => items

@@ -95,12 +95,37 @@ fn ports_are_known_by_number_and_protocol() {
             dns.clone(),
         ),
         (
+            "both in a new container",
+            json!({}),
+            json!({"containers": [{"name": "a", "ports": [{"containerPort": 53}, {"containerPort": 53, "protocol": "UDP"}]}]}),
+            json!({"containers": [{"name": "a", "ports": [{"containerPort": 53}, {"containerPort": 53, "protocol": "UDP"}]}]}),
+        ),
+        (
             "deleted by number",
             dns,
             json!({"ports": [{"containerPort": 53, "$patch": "delete"}]}),
             json!({"ports": []}),
         ),
     ]);
+}
+
+#[test]
+fn of_two_ports_with_one_number_none_is_guessed() {
+    let dns = json!({"ports": [{"containerPort": 53, "protocol": "TCP"}, {"containerPort": 53, "protocol": "UDP"}]});
+    let order = |count: usize| vec![json!({"containerPort": 53}); count];
+    // As kubectl 1.33 sends them: to keep one of the two, and to give one of them a host port.
+    for patch in [
+        json!({"$setElementOrder/ports": order(1), "ports": [{"$patch": "delete", "containerPort": 53}]}),
+        json!({"$setElementOrder/ports": order(1), "ports": [{"$patch": "delete", "containerPort": 53, "protocol": "TCP"}]}),
+        json!({"$setElementOrder/ports": order(2), "ports": [{"containerPort": 53, "hostPort": 53}]}),
+    ] {
+        let why = merged(dns.clone(), patch.clone()).unwrap_err();
+        assert!(why.contains("apply --server-side"), "{patch}: {why}");
+    }
+    // By hand one can say which.
+    let by_hand = json!({"ports": [{"$patch": "delete", "containerPort": 53, "protocol": "TCP"}]});
+    let expected = json!({"ports": [{"containerPort": 53, "protocol": "UDP"}]});
+    assert_eq!(merged(dns, by_hand), Ok(expected));
 }
 
 #[test]
