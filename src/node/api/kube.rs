@@ -41,7 +41,7 @@ mod write;
 use accept::Form;
 use change::Call;
 use query::Query;
-use target::Target;
+use target::{Described, OfCluster, Target};
 use view::View;
 
 #[cfg(test)]
@@ -122,16 +122,10 @@ async fn answer(
         _ if !looks => Err(Refusal::not_allowed(path, "GET, HEAD")),
         Target::PodStatus(key) => read::one(api, &key, &query, accept::form(accept)?).await,
         Target::PodLog(key) => logs::of_pod(api, &key, &query).await,
-        Target::Namespaces | Target::Namespace(_) | Target::Nodes | Target::Node(_) | Target::Events => {
-            of_cluster(api, target, &query, accept::form(accept)?).await
+        Target::OfCluster(kind, name) => {
+            of_cluster(api, kind, name.as_deref(), &query, accept::form(accept)?).await
         }
-        Target::Version
-        | Target::Core
-        | Target::Groups
-        | Target::Resources
-        | Target::OpenApiOld
-        | Target::OpenApiIndex
-        | Target::OpenApiCore => Ok(described(&target, accept)),
+        Target::Described(described) => Ok(self::described(described, accept)),
     }
 }
 
@@ -149,57 +143,54 @@ async fn call(
     Ok(Call { api: api.clone(), query, form, content_type, bytes })
 }
 
-async fn of_cluster(api: &Arc<Api>, target: Target, query: &Query, form: Form) -> Result<Answer, Refusal> {
+async fn of_cluster(
+    api: &Arc<Api>,
+    kind: OfCluster,
+    name: Option<&str>,
+    query: &Query,
+    form: Form,
+) -> Result<Answer, Refusal> {
     let current = api.kube.view.now().await;
-    let now = api.snapshots.now();
-    let (kind, items, wanted) = match target {
-        Target::Namespaces => ("Namespace", cluster::namespaces(&current), None),
-        Target::Namespace(name) => ("Namespace", cluster::namespaces(&current), Some(name)),
-        Target::Nodes => ("Node", vec![cluster::node(&now)], None),
-        Target::Node(name) => ("Node", vec![cluster::node(&now)], Some(name)),
-        _ => ("Event", Vec::new(), None),
+    let items = match kind {
+        OfCluster::Namespace => cluster::namespaces(&current),
+        OfCluster::Node => vec![cluster::node(&api.snapshots.now())],
+        OfCluster::Event => Vec::new(),
     };
-    let Some(wanted) = wanted else {
+    let Some(name) = name else {
         if query.flag("watch") {
-            let message = format!("{kind}s cannot be watched");
-            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message));
+            let message = format!("{}s cannot be watched", kind.name().to_lowercase());
+            return Err(Refusal::bad_request(message));
         }
         return Ok(ok(&cluster::listed(kind, &items, form, current.version)));
     };
-    let found = items.into_iter().find(|item| item["metadata"]["name"] == *wanted);
-    let found = found
-        .ok_or_else(|| Refusal::not_found(format!("{}s \"{wanted}\" not found", kind.to_lowercase())))?;
+    let found = items.into_iter().find(|item| item["metadata"]["name"] == *name);
+    let absent = || Refusal::not_found(format!("{}s \"{name}\" not found", kind.name().to_lowercase()));
+    let found = found.ok_or_else(absent)?;
     Ok(ok(&match form {
         Form::Table(version) => cluster::table(version, kind, &[found], &serde_json::json!({})),
         Form::Object | Form::Metadata => found,
     }))
 }
 
-/// What a client asks before it does anything.
-fn described(target: &Target, accept: Option<&str>) -> Answer {
+fn described(target: Described, accept: Option<&str>) -> Answer {
     let content: Value = match target {
-        Target::Version => discovery::version(),
-        Target::Resources => discovery::resources(),
-        Target::OpenApiIndex => openapi::index(),
-        Target::OpenApiCore => openapi::core(),
-        Target::OpenApiOld if accept.is_some_and(|accept| accept.contains("protobuf")) => {
+        Described::Version => discovery::version(),
+        Described::Resources => discovery::resources(),
+        Described::OpenApiIndex => openapi::index(),
+        Described::OpenApiCore => openapi::core(),
+        Described::OpenApiV2 if accept.is_some_and(|accept| accept.contains("protobuf")) => {
             // What it is asked by has an '@', which Go's own reader of media types refuses in an answer.
             const KIND: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
             return respond(StatusCode::OK, KIND, openapi_v2::protobuf());
         }
-        Target::OpenApiOld => openapi_v2::json(),
-        target => {
-            let core = *target == Target::Core;
-            let Some(version) = accept::discovery(accept) else {
+        Described::OpenApiV2 => openapi_v2::json(),
+        Described::Core | Described::Groups => {
+            let core = target == Described::Core;
+            let Some(aggregated) = accept::discovery(accept) else {
                 return ok(&if core { discovery::versions() } else { discovery::groups() });
             };
-            let content = discovery::aggregated(version, core).to_string();
-            // By the content type a client tells this answer from the older one.
-            let kind = match version {
-                "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-                _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
-            };
-            return respond(StatusCode::OK, kind, content);
+            let content = discovery::aggregated(aggregated, core).to_string();
+            return respond(StatusCode::OK, aggregated.media_type(), content);
         }
     };
     ok(&content)

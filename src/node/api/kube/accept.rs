@@ -41,13 +41,41 @@ pub fn form(accept: Option<&str>) -> Result<Form, Refusal> {
     })
 }
 
+/// Both groups in one answer, in a version of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aggregated {
+    /// Since 1.30.
+    V2,
+    /// Since 1.26.
+    V2beta1,
+}
+
+impl Aggregated {
+    pub fn version(self) -> &'static str {
+        match self {
+            Aggregated::V2 => "v2",
+            Aggregated::V2beta1 => "v2beta1",
+        }
+    }
+
+    /// By this a client tells the answer from the older one.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Aggregated::V2 => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+            Aggregated::V2beta1 => {
+                "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+            }
+        }
+    }
+}
+
 /// The version of aggregated discovery that is wanted first, if any is.
-pub fn discovery(accept: Option<&str>) -> Option<&'static str> {
+pub fn discovery(accept: Option<&str>) -> Option<Aggregated> {
     accept.unwrap_or_default().split(',').find_map(|range| {
         let (kind, given) = parts(range);
         match (is_json(kind), given.get("as"), given.get("v")) {
-            (true, Some("APIGroupDiscoveryList"), Some("v2")) => Some(Some("v2")),
-            (true, Some("APIGroupDiscoveryList"), Some("v2beta1")) => Some(Some("v2beta1")),
+            (true, Some("APIGroupDiscoveryList"), Some("v2")) => Some(Some(Aggregated::V2)),
+            (true, Some("APIGroupDiscoveryList"), Some("v2beta1")) => Some(Some(Aggregated::V2beta1)),
             (true, None, _) => Some(None),
             _ => None,
         }
@@ -102,8 +130,8 @@ mod tests {
         let newer =
             "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
         for (accept, expected) in [
-            (Some(new), Some("v2")),
-            (Some(newer), Some("v2beta1")),
+            (Some(new), Some(Aggregated::V2)),
+            (Some(newer), Some(Aggregated::V2beta1)),
             (Some("application/json, */*"), None),
             (None, None),
         ] {

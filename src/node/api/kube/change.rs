@@ -51,7 +51,6 @@ impl Call {
 
     pub async fn patch(&self, key: &PodKey) -> Result<Answer, Refusal> {
         let (manager, force) = (self.query.get("fieldManager"), self.query.flag("force"));
-        let force = force && self.query.get("force").is_some();
         let patch = Patch::parse(self.content_type.as_deref(), &self.bytes, manager, force)?;
         let (context, key) = (self.context()?, key.clone());
         let done = self

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::accept::Form;
 use super::table;
+use super::target::OfCluster;
 use super::view::Current;
 use crate::node::snapshot::{EngineStatus, Snapshot};
 
@@ -62,22 +63,22 @@ pub fn node(now: &Snapshot) -> Value {
 }
 
 /// Objects of one kind in the form that is wanted.
-pub fn listed(kind: &str, items: &[Value], form: Form, version: u64) -> Value {
+pub fn listed(kind: OfCluster, items: &[Value], form: Form, version: u64) -> Value {
     let metadata = json!({ "resourceVersion": version.to_string() });
     match form {
         Form::Table(api) => table(api, kind, items, &metadata),
         Form::Object | Form::Metadata => {
-            json!({ "kind": format!("{kind}List"), "apiVersion": "v1", "metadata": metadata, "items": items })
+            json!({ "kind": format!("{}List", kind.name()), "apiVersion": "v1", "metadata": metadata, "items": items })
         }
     }
 }
 
-pub fn table(api: &str, kind: &str, items: &[Value], metadata: &Value) -> Value {
+pub fn table(api: &str, kind: OfCluster, items: &[Value], metadata: &Value) -> Value {
     let name = ("Name", "string", 0);
     let columns = match kind {
-        "Namespace" => vec![name, ("Status", "string", 0)],
-        "Node" => vec![name, ("Status", "string", 0), ("Version", "string", 0)],
-        _ => vec![
+        OfCluster::Namespace => vec![name, ("Status", "string", 0)],
+        OfCluster::Node => vec![name, ("Status", "string", 0), ("Version", "string", 0)],
+        OfCluster::Event => vec![
             ("Last Seen", "string", 0),
             ("Type", "string", 0),
             ("Reason", "string", 0),
@@ -89,8 +90,8 @@ pub fn table(api: &str, kind: &str, items: &[Value], metadata: &Value) -> Value 
         .iter()
         .map(|item| {
             let cells = match kind {
-                "Namespace" => json!([item["metadata"]["name"], item["status"]["phase"]]),
-                _ => {
+                OfCluster::Namespace => json!([item["metadata"]["name"], item["status"]["phase"]]),
+                OfCluster::Node | OfCluster::Event => {
                     let ready = item["status"]["conditions"][0]["status"] == "True";
                     let word = if ready { "Ready" } else { "NotReady" };
                     json!([item["metadata"]["name"], word, item["status"]["nodeInfo"]["kubeletVersion"]])

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::accept::Aggregated;
+
 /// Plural, kind, short name, in a namespace, verbs.
 struct Resource(&'static str, &'static str, &'static str, bool, &'static [&'static str]);
 
@@ -68,7 +70,7 @@ pub fn resources() -> Value {
 }
 
 /// `/api` and `/apis` in one answer, as clients since 1.26 ask for it.
-pub fn aggregated(version: &str, core: bool) -> Value {
+pub fn aggregated(version: Aggregated, core: bool) -> Value {
     let resources: Vec<Value> = RESOURCES
         .iter()
         .map(|Resource(name, kind, short, namespaced, verbs)| {
@@ -98,7 +100,7 @@ pub fn aggregated(version: &str, core: bool) -> Value {
     let items = if core { vec![group] } else { Vec::new() };
     json!({
         "kind": "APIGroupDiscoveryList",
-        "apiVersion": format!("apidiscovery.k8s.io/{version}"),
+        "apiVersion": format!("apidiscovery.k8s.io/{}", version.version()),
         "metadata": {},
         "items": items,
     })

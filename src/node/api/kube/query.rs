@@ -18,10 +18,10 @@ impl Query {
         self.0.iter().find(|(given, _)| given == name).map(|(_, value)| &**value).filter(|v| !v.is_empty())
     }
 
-    /// Go's `strconv.ParseBool`, in which `watch` alone is true too.
+    /// Given, and neither `false` nor `0`: as apimachinery's `Convert_Slice_string_To_bool` has it.
     pub fn flag(&self, name: &str) -> bool {
         let given = self.0.iter().find(|(given, _)| given == name);
-        given.is_some_and(|(_, value)| matches!(&**value, "" | "1" | "t" | "T" | "true" | "TRUE" | "True"))
+        given.is_some_and(|(_, value)| !matches!(&*value.to_lowercase(), "false" | "0"))
     }
 
     /// The same query with one more value, which comes before others of its name.
@@ -65,10 +65,12 @@ mod tests {
 
     #[test]
     fn a_query_is_decoded_and_an_empty_value_is_none() {
-        let query = Query::parse(Some("a=%3D%2c+x&b=&watch&c=1&c=2&d=100%&n=ten"));
+        let query = Query::parse(Some("a=%3D%2c+x&b=&watch&c=1&c=2&d=100%&n=ten&f=False&g=0"));
         assert_eq!(query.get("a"), Some("=, x"));
         assert_eq!((query.get("b"), query.get("c"), query.get("d")), (None, Some("1"), Some("100%")));
-        assert!(query.flag("watch") && query.flag("c") && !query.flag("a") && !query.flag("e"));
+        assert!(
+            query.flag("watch") && query.flag("c") && !["e", "f", "g"].iter().any(|name| query.flag(name))
+        );
         assert_eq!(query.number::<u32>("c"), Ok(Some(1)));
         assert!(query.number::<u32>("n").unwrap_err().contains("'ten'"));
         assert_eq!(Query::parse(None), Query::default());

@@ -105,7 +105,7 @@ async fn watched(
         include: include(query)?,
         since: query.number("resourceVersion").map_err(Refusal::bad_request)?,
         bookmarks: query.flag("allowWatchBookmarks"),
-        initial: query.get("sendInitialEvents").is_some() && query.flag("sendInitialEvents"),
+        initial: query.flag("sendInitialEvents"),
         timeout: timeout.map(Duration::from_secs),
     };
     let mut answer = respond(StatusCode::OK, "application/json", "");
