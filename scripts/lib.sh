@@ -226,6 +226,11 @@ ensure_busybox() {
     export PODKEEPER_BUSYBOX="$busybox"
 }
 
+# Any kubectl will do; where there is none, the distribution's.
+ensure_kubectl() {
+    command -v kubectl >/dev/null || install_packages kubernetes-client
+}
+
 # Makes podkeeper/demo:1 and :2 from a static busybox. No registry is asked.
 ensure_demo_image() {
     docker image inspect podkeeper/demo:1 podkeeper/demo:2 >/dev/null 2>&1 && return

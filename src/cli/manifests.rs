@@ -33,7 +33,7 @@ pub fn read(paths: &[PathBuf], options: &Options, http: &HttpAccess) -> Result<M
     let (mut contents, mut unreadable) = (Vec::new(), Vec::new());
     for path in paths {
         if let Err(why) = gather(path, &client, &mut contents) {
-            unreadable.push((path.to_string_lossy().into_owned(), why));
+            unreadable.push((shown(path), why));
         }
     }
     let mut readings: Vec<_> = contents
@@ -63,6 +63,16 @@ pub fn unread(file: &str, why: &str) -> Diagnosis {
         message: why.to_owned(),
         fix: None,
         source_line: String::new(),
+    }
+}
+
+/// A path as it was given, a URL without its credentials.
+fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    match parse_url(&text) {
+        Ok(url) => url.to_string(),
+        Err(_) if is_url(&text) => text.rsplit('@').next().unwrap_or_default().to_owned(),
+        Err(_) => text.into_owned(),
     }
 }
 

@@ -12,12 +12,14 @@ use crate::cli::live::block_on;
 use crate::cli::not_yet::NotYet;
 use crate::cli::target::{SandboxImage, Target};
 use crate::node::agent::{self, Agent};
+use crate::node::api::kube::Kube;
 use crate::node::api::tcp::Tcp;
 use crate::node::api::{Api, Limits, bind, default_socket, stopping};
 use crate::node::bollard::{Endpoint, Engine};
 use crate::node::clock::Clock;
 use crate::node::lock::NodeLock;
-use crate::node::sources::{http as http_source, watch};
+use crate::node::snapshot::Snapshots;
+use crate::node::sources::{api as written, http as http_source, watch};
 use crate::node::state::StateDir;
 use crate::node::store::Store;
 use crate::plan::{Node, SourceKind};
@@ -117,6 +119,15 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         kept: state.kept("manifests-http"),
     });
     let kept = state.kept("manifests");
+    let written = {
+        let (node, kept) = (node.clone(), state.kept("api"));
+        move |snapshots| written::Settings {
+            node,
+            kept,
+            allow_mass_delete: args.allow_mass_delete,
+            snapshots,
+        }
+    };
     let tcp = args.tcp.settings(&args.target.state_dir(), args.target.node_name());
     let tcp = tcp.map(Tcp::open).transpose().map_err(Failure::Error)?;
     let settings = agent::Settings {
@@ -134,7 +145,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         allow_mass_delete: args.allow_mass_delete,
         kept,
     });
-    block_on(serve(settings, node, Sources { file, http }, socket, tcp))?;
+    block_on(serve(settings, node, Sources { file, http }, written, socket, tcp))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -148,6 +159,7 @@ async fn serve(
     settings: agent::Settings,
     node: Node,
     sources: Sources,
+    written: impl FnOnce(Snapshots) -> written::Settings,
     socket: PathBuf,
     tcp: Option<Tcp>,
 ) -> Result<(), Failure> {
@@ -172,12 +184,16 @@ async fn serve(
         wakers.push(http_source::spawn(http, store.writer(SourceKind::Http), clock));
     }
     if wakers.is_empty() {
-        tracing::warn!(
-            "no source of pods is named (--config, --manifest-url): nothing will be started or removed"
+        tracing::info!(
+            "no manifests are named (--config, --manifest-url): pods are what is written through the API"
         );
     }
+    let engine = settings.engine.clone();
     let agent = Agent::new(settings, store.reader(), wakers);
-    let api = Api { snapshots: agent.snapshots(), clock, limits: Limits::default(), tcp };
+    let snapshots = agent.snapshots();
+    let written = written::spawn(written(snapshots.clone()), store.writer(SourceKind::Api), clock);
+    let kube = Kube::new(written, snapshots.clone(), engine);
+    let api = Api { snapshots, clock, limits: Limits::default(), kube, tcp };
     let (stopper, stop) = stopping();
     let api = tokio::spawn(crate::node::api::serve(listener, Arc::new(api), stop));
     let ended = agent.run().await;

@@ -16,6 +16,7 @@ mod connection;
 mod ending;
 pub mod fresh;
 mod host;
+pub mod kube;
 mod limits;
 mod overview;
 mod pods;
@@ -40,14 +41,23 @@ pub struct Api {
     pub snapshots: Snapshots,
     pub clock: Clock,
     pub limits: Limits,
+    pub kube: kube::Kube,
     /// `None`: the unix socket alone.
     pub tcp: Option<tcp::Tcp>,
 }
 
 #[cfg(test)]
 impl Api {
-    /// Of a node that knows nothing yet.
+    /// Of a node that knows nothing yet, and can keep nothing.
     pub(super) fn of_a_node(engine: crate::node::snapshot::EngineStatus) -> Self {
+        Self::kept_in(std::path::Path::new("/nonexistent"), engine).0
+    }
+
+    /// Of a node that knows nothing yet. What is written is kept in a directory, and the test may be a source.
+    pub(super) fn kept_in(
+        dir: &std::path::Path,
+        engine: crate::node::snapshot::EngineStatus,
+    ) -> (Self, crate::node::store::Store) {
         use std::sync::Arc;
 
         use tokio::sync::watch;
@@ -68,6 +78,18 @@ impl Api {
         };
         let rounds = watch::Sender::new(Arc::new(snapshot)).subscribe();
         let snapshots = Snapshots::new(rounds, declarations);
-        Self { snapshots, clock: Clock::start(), limits: Limits::default(), tcp: None }
+        let clock = Clock::start();
+        let settings = crate::node::sources::api::Settings {
+            node: snapshots.now().desired.node,
+            kept: crate::node::keep::Kept::new(dir, "api"),
+            allow_mass_delete: false,
+            snapshots: snapshots.clone(),
+        };
+        let pods =
+            crate::node::sources::api::spawn(settings, store.writer(crate::plan::SourceKind::Api), clock);
+        let endpoint = crate::node::bollard::Endpoint::Unix("/nonexistent".into());
+        let engine = crate::node::bollard::Engine::new(endpoint).unwrap_or_else(|error| panic!("{error}"));
+        let kube = kube::Kube::new(pods, snapshots.clone(), engine);
+        (Self { snapshots, clock, limits: Limits::default(), kube, tcp: None }, store)
     }
 }

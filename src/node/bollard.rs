@@ -11,6 +11,7 @@
 mod door;
 mod endpoint;
 mod events;
+mod logs;
 mod path;
 mod refusal;
 mod request;
@@ -35,6 +36,7 @@ use serde::de::DeserializeOwned;
 
 pub use endpoint::{DEFAULT as DEFAULT_ENDPOINT, Endpoint};
 pub use events::Events;
+pub use logs::{LogOptions, Logs};
 
 use crate::docker::{Docker, DockerError, EngineVersion, Inspected, Look};
 use crate::model::ContainerId;

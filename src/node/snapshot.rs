@@ -46,4 +46,27 @@ impl Snapshots {
         let round = Arc::clone(&self.rounds.borrow());
         Snapshot { sources: self.declarations.borrow().sources.clone(), ..Snapshot::clone(&round) }
     }
+
+    /// The last round, and what is desired at this moment, which the agent may not have seen yet.
+    pub fn latest(&self) -> (Arc<Snapshot>, Desired) {
+        (Arc::clone(&self.rounds.borrow()), self.declarations.borrow().desired.clone())
+    }
+
+    /// What was read last is out of date. Whoever asks has read it then.
+    pub fn take_news(&mut self) -> bool {
+        let news = |changed: Result<bool, _>| changed.unwrap_or(false);
+        let is_new = news(self.rounds.has_changed()) | news(self.declarations.has_changed());
+        self.rounds.mark_unchanged();
+        self.declarations.mark_unchanged();
+        is_new
+    }
+
+    /// Waits for a round or a declaration.
+    pub async fn changed(&mut self) {
+        tokio::select! {
+            Ok(()) = self.rounds.changed() => {}
+            Ok(()) = self.declarations.changed() => {}
+            else => std::future::pending().await,
+        }
+    }
 }

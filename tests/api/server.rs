@@ -8,10 +8,14 @@ use std::time::{Duration, Instant};
 
 use im::OrdMap;
 use podkeeper::model::{Places, Pod, Time};
+use podkeeper::node::api::kube::Kube;
 use podkeeper::node::api::tcp::{Listening, Settings, Tcp};
 use podkeeper::node::api::{Api, Limits, Stopper, bind, serve, stopping};
+use podkeeper::node::bollard::{Endpoint, Engine};
 use podkeeper::node::clock::Clock;
+use podkeeper::node::keep::Kept;
 use podkeeper::node::snapshot::{EngineStatus, Snapshot, Snapshots};
+use podkeeper::node::sources::api as written;
 use podkeeper::node::store::Store;
 use podkeeper::plan::{Declared, Node, Observed, Slot, SourceKind};
 use tokio::sync::watch;
@@ -73,13 +77,15 @@ impl Setup {
         let (stopper, stop) = stopping();
         let (limits, bulk, settings) = (self.limits, self.bulk, self.tcp.clone());
         let socket = self.dir.path().join("s");
+        let kept = Kept::new(self.dir.path(), "api");
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let tcp = Tcp::open(settings).unwrap();
                 let mut listening = tcp.listening.subscribe();
                 let (snapshots, _rounds) = snapshots(bulk);
-                let api = Api { snapshots, clock: Clock::start(), limits, tcp: Some(tcp) };
+                let kube = kube(kept, snapshots.clone());
+                let api = Api { snapshots, clock: Clock::start(), limits, kube, tcp: Some(tcp) };
                 let socket = bind(&socket).unwrap();
                 let telling = async {
                     let heard = listening.wait_for(|listening| *listening != Listening::NotYet).await;
@@ -130,6 +136,15 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "never: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// The API source, and an engine that is not there.
+fn kube(kept: Kept<written::Remembered>, snapshots: Snapshots) -> Kube {
+    let node = snapshots.now().desired.node;
+    let writer = Store::new(node.clone()).writer(SourceKind::Api);
+    let settings = written::Settings { node, kept, allow_mass_delete: false, snapshots: snapshots.clone() };
+    let pods = written::spawn(settings, writer, Clock::start());
+    Kube::new(pods, snapshots, Engine::new(Endpoint::Unix("/nonexistent".into())).unwrap())
 }
 
 fn snapshots(bulk: usize) -> (Snapshots, watch::Sender<Arc<Snapshot>>) {

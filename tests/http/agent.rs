@@ -82,9 +82,10 @@ fn validate_takes_a_url() {
     assert!(server.asked()[0].contains("x-node: n1"));
     server.answer(response(404, &[], b""));
     let output = podkeeper().args(["validate", &url]).output().unwrap();
-    let text = String::from_utf8(output.stderr).unwrap();
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(text.starts_with(&format!("error: {} cannot be read", server.url("/pods"))), "{text}");
+    assert!(text.starts_with(&format!("{}:1:1: error:", server.url("/pods"))), "{text}");
+    assert!(!text.contains("canary"), "{text}");
 }
 
 #[test]

@@ -18,9 +18,11 @@ use crate::proxy::Proxy;
 const PATIENCE: Duration = Duration::from_secs(90);
 
 pub struct Machine {
-    dir: tempfile::TempDir,
+    pub dir: tempfile::TempDir,
     pub node: String,
     engine: Option<String>,
+    /// Of the API; 0: its socket alone.
+    pub port: u16,
     agent: Option<Child>,
 }
 
@@ -30,7 +32,7 @@ impl Machine {
         need_docker();
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("pods")).unwrap();
-        Self { dir, node: format!("test-{name}-{}", std::process::id()), engine: None, agent: None }
+        Self { dir, node: format!("test-{name}-{}", std::process::id()), engine: None, port: 0, agent: None }
     }
 
     /// An agent whose engine is not there.
@@ -56,7 +58,7 @@ impl Machine {
         self.dir.path().join("state")
     }
 
-    fn socket(&self) -> PathBuf {
+    pub fn socket(&self) -> PathBuf {
         self.dir.path().join("podkeeper.sock")
     }
 
@@ -64,7 +66,7 @@ impl Machine {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
 
-    fn command(&self) -> Command {
+    pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_podkeeper"));
         command.env_remove("PODKEEPER_CONFIG");
         command
@@ -74,7 +76,7 @@ impl Machine {
         let log = File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
         let mut command = self.command();
         command.arg("run").arg("--config").arg(self.pods_dir()).arg("--node-name").arg(&self.node);
-        command.args(["--port", "0"]);
+        command.args(["--port", &self.port.to_string()]);
         command.arg("--state-dir").arg(self.state_dir()).arg("--socket").arg(self.socket());
         if let Some(engine) = &self.engine {
             command.arg("--engine").arg(engine).args(["--sync-frequency", "1s"]);

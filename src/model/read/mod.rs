@@ -21,11 +21,13 @@ mod secret;
 mod syntax;
 mod text;
 mod tree;
+mod value;
 
 use crate::model::{Places, Pod, PodKey};
 
 pub use crate::model::diagnosis::{Diagnosis, Severity};
 pub use text::SHOWN;
+pub use value::value;
 
 use report::Report;
 use tree::Mark;

@@ -1,21 +1,42 @@
 //! `/pods`: what runs here as a Kubernetes `PodList`, in the shape of the kubelet's.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hyper::body::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::model::pod::{Container, Resources};
-use crate::model::{PodKey, Time};
+use crate::model::{Pod, PodKey, Time};
 use crate::node::snapshot::Snapshot;
 use crate::plan::status::{Condition, ContainerState, ContainerStatus};
 use crate::plan::{self, Declared, PodStatus};
 
-pub(super) fn list(now: &Snapshot) -> Value {
+/// The list as text, made once for each round, however many ask for it.
+#[derive(Default)]
+pub(super) struct Rendered(Mutex<Option<(Arc<Snapshot>, Bytes)>>);
+
+impl Rendered {
+    pub fn of(&self, round: &Arc<Snapshot>) -> Bytes {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((rendered, text)) if Arc::ptr_eq(rendered, round) => text.clone(),
+            Some(_) | None => {
+                let text = Bytes::from(list(round).to_string());
+                *last = Some((round.clone(), text.clone()));
+                text
+            }
+        }
+    }
+}
+
+fn list(now: &Snapshot) -> Value {
     let items: Vec<Value> = plan::status(&now.desired, &now.observed)
         .iter()
         .map(|status| {
             let declared = now.desired.get(&status.key);
             json!({
                 "metadata": metadata(&status.key, declared.map(|declared| &**declared)),
-                "spec": declared.map_or_else(|| json!({}), |declared| spec(declared)),
+                "spec": declared.map_or_else(|| json!({}), |declared| spec(&declared.pod)),
                 "status": status_of(status),
             })
         })
@@ -23,7 +44,7 @@ pub(super) fn list(now: &Snapshot) -> Value {
     json!({ "kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items })
 }
 
-fn metadata(key: &PodKey, declared: Option<&Declared>) -> Value {
+pub(super) fn metadata(key: &PodKey, declared: Option<&Declared>) -> Value {
     let mut metadata = json!({ "name": key.name, "namespace": key.namespace });
     let Some(declared) = declared else { return metadata };
     metadata["uid"] = json!(declared.uid);
@@ -38,12 +59,9 @@ fn metadata(key: &PodKey, declared: Option<&Declared>) -> Value {
     metadata
 }
 
-fn spec(declared: &Declared) -> Value {
-    let mut spec = json!(declared.pod.spec);
-    let lists = [
-        ("initContainers", &declared.pod.spec.init_containers),
-        ("containers", &declared.pod.spec.containers),
-    ];
+pub(super) fn spec(pod: &Pod) -> Value {
+    let mut spec = json!(pod.spec);
+    let lists = [("initContainers", &pod.spec.init_containers), ("containers", &pod.spec.containers)];
     for (name, containers) in lists {
         let Some(items) = spec.get_mut(name).and_then(Value::as_array_mut) else { continue };
         for (item, container) in items.iter_mut().zip(containers) {
@@ -74,7 +92,7 @@ fn resources(item: &mut Value, container: &Container) {
     }
 }
 
-fn status_of(status: &PodStatus) -> Value {
+pub(super) fn status_of(status: &PodStatus) -> Value {
     let mut object = json!({
         "phase": status.phase,
         // The word of the table, which `kubectl` puts together from the containers.

@@ -1,7 +1,7 @@
 //! An answer that is an error, in Kubernetes' shape: a `Status`.
 
 use hyper::StatusCode;
-use hyper::header::{ALLOW, CONNECTION, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CONNECTION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde_json::{Value, json};
 
 use crate::node::api::answer::{Answer, respond};
@@ -54,25 +54,36 @@ impl Refusal {
     }
 }
 
-impl From<Refusal> for Answer {
-    fn from(refusal: Refusal) -> Self {
+impl Refusal {
+    /// The object that says it.
+    pub fn status(&self) -> Value {
         let mut status = json!({
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": {},
             "status": "Failure",
-            "message": refusal.message,
-            "reason": refusal.reason,
-            "code": refusal.code.as_u16(),
+            "message": self.message,
+            "reason": self.reason,
+            "code": self.code.as_u16(),
         });
-        if !refusal.details.is_null() {
-            status["details"] = refusal.details;
+        if !self.details.is_null() {
+            status["details"] = self.details.clone();
         }
-        let mut answer = respond(refusal.code, "application/json", status.to_string());
+        status
+    }
+}
+
+impl From<Refusal> for Answer {
+    fn from(refusal: Refusal) -> Self {
+        let mut answer = respond(refusal.code, "application/json", refusal.status().to_string());
         let headers = answer.headers_mut();
         // RFC 9110 wants `Allow` with every 405, and `WWW-Authenticate` with every 401.
         if let Some(allow) = refusal.allow {
             headers.insert(ALLOW, HeaderValue::from_static(allow));
+        }
+        // In seconds: long enough for what waits to be done.
+        if refusal.code == StatusCode::TOO_MANY_REQUESTS {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if refusal.code == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"podkeeper\""));

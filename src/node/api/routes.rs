@@ -7,12 +7,15 @@ use hyper::{Method, Request, StatusCode};
 use crate::node::api::access::Caller;
 use crate::node::api::answer::{Answer, Body, ok, text};
 use crate::node::api::refusal::Refusal;
-use crate::node::api::{Api, configz, overview, pods, sources};
+use crate::node::api::{Api, configz, kube, overview, sources};
 use crate::node::snapshot::Snapshot;
 
 /// Answers one request, from the unix socket and from TCP alike.
 pub(super) async fn handle(request: Request<Body>, caller: Caller, api: &Arc<Api>) -> Answer {
     let path = request.uri().path();
+    if kube::owns(path) {
+        return kube::handle(request, api).await;
+    }
     let Some(content) = reading(path) else {
         return Refusal::not_found(format!("there is nothing at {path}")).into();
     };
@@ -30,7 +33,7 @@ fn reading(path: &str) -> Option<Content> {
     Some(match path {
         "/healthz" | "/livez" => |_, _, _| text(StatusCode::OK, "ok"),
         "/readyz" => |_, now, caller| overview::readiness(now, caller),
-        "/pods" => |_, now, _| ok(&pods::list(now)),
+        "/pods" => |api, _, _| api.kube.kubelets_list(&api.snapshots),
         "/plan" => |_, now, _| ok(&overview::plan(now)),
         "/sources" => |api, now, _| ok(&sources::list(now, api.clock.now())),
         "/configz" => |api, now, _| ok(&configz::tell(api, &now.desired.node.name)),

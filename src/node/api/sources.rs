@@ -44,8 +44,8 @@ mod tests {
     use crate::node::snapshot::EngineStatus;
     use crate::plan::{Declared, Slot, SourceKind};
 
-    #[test]
-    fn who_shadows_whom_is_told_with_both_places() {
+    #[tokio::test(flavor = "current_thread")]
+    async fn who_shadows_whom_is_told_with_both_places() {
         let mut now = Api::of_a_node(EngineStatus::Connecting).snapshots.now();
         for (kind, file, line) in [(SourceKind::Etcd, "key", 1), (SourceKind::File, "web.yaml", 4)] {
             let mut pod = Pod::default();

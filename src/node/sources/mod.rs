@@ -1,5 +1,6 @@
 //! Sources of desired pods. Each only writes, into its own slot of the [store](crate::node::store).
 
+pub mod api;
 pub mod backoff;
 mod brake;
 pub mod file;

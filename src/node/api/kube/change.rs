@@ -1,0 +1,237 @@
+//! Changing pods: the requests that write, and what they answer.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use hyper::body::Bytes;
+use hyper::header::{HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+use super::accept::Form;
+use super::patch::Patch;
+use super::query::Query;
+use super::selectors::Selector;
+use super::write::{self, Context, Done, Preconditions, Validation};
+use super::{body, object, read, refuse, view};
+use crate::model::PodKey;
+use crate::node::api::Api;
+use crate::node::api::answer::{Answer, ok, respond};
+use crate::node::api::refusal::Refusal;
+use crate::node::sources::api::{Set, Written};
+
+/// Warnings in one answer at most, and how long each may be.
+const WARNINGS: (usize, usize) = (20, 500);
+
+/// A request that writes.
+pub struct Call {
+    pub api: Arc<Api>,
+    pub query: Query,
+    pub form: Form,
+    pub content_type: Option<String>,
+    pub bytes: Bytes,
+}
+
+impl Call {
+    pub async fn create(&self, namespace: &str) -> Result<Answer, Refusal> {
+        let mut pod = body::object(self.content_type.as_deref(), &self.bytes)?;
+        let key = named(&mut pod, namespace, None)?;
+        let context = self.context()?;
+        let done = self.write(move |set| write::create(set, &key, pod, false, &context)).await?;
+        self.answer(StatusCode::CREATED, done).await
+    }
+
+    pub async fn replace(&self, key: &PodKey) -> Result<Answer, Refusal> {
+        let mut pod = body::object(self.content_type.as_deref(), &self.bytes)?;
+        let key = named(&mut pod, &key.namespace, Some(&key.name))?;
+        let context = self.context()?;
+        let change = move |old: &Written| Ok(Written { object: pod, ..old.clone() });
+        let done = self.write(move |set| write::update(set, &key, &context, change)).await?;
+        self.answer(StatusCode::OK, done).await
+    }
+
+    pub async fn patch(&self, key: &PodKey) -> Result<Answer, Refusal> {
+        let (manager, force) = (self.query.get("fieldManager"), self.query.flag("force"));
+        let patch = Patch::parse(self.content_type.as_deref(), &self.bytes, manager, force)?;
+        let (context, key) = (self.context()?, key.clone());
+        let done = self
+            .write(move |set| {
+                if set.pods.contains_key(&key) || !patch.creates() {
+                    return write::update(set, &key, &context, |old| patch.change(&key, old));
+                }
+                apply_anew(set, &key, &patch, &context)
+            })
+            .await?;
+        let code = if done.created { StatusCode::CREATED } else { StatusCode::OK };
+        self.answer(code, done).await
+    }
+
+    pub async fn delete(&self, key: &PodKey) -> Result<Answer, Refusal> {
+        let (known, mut warnings) = self.options()?;
+        let (context, key) = (self.context()?, key.clone());
+        let done = self.write(move |set| write::delete(set, &key, &known, &context)).await?;
+        warnings.extend(done.warnings);
+        self.answer(StatusCode::OK, Done { warnings, ..done }).await
+    }
+
+    /// Everything in a namespace that a selector takes, as far as it was written through the API.
+    pub async fn delete_many(&self, namespace: Option<&str>) -> Result<Answer, Refusal> {
+        let (_, warnings) = self.options()?;
+        let selector = Selector::of(&self.query)?;
+        let context = self.context()?;
+        let current = self.api.kube.view.now().await;
+        let selected = read::selected(&current, namespace, &selector);
+        let wanted: Vec<String> = selected.iter().map(|pod| object::uid(&pod.object).to_owned()).collect();
+        let done = self
+            .write(move |set: &mut Set| {
+                let of_those =
+                    |written: &&Arc<Written>| wanted.iter().any(|uid| uid == object::uid(&written.object));
+                let keys = set.pods.iter().filter(|(_, written)| of_those(written));
+                let keys: Vec<PodKey> = keys.map(|(key, _)| key.clone()).collect();
+                let delete = |key| write::delete(set, key, &Preconditions::default(), &context);
+                keys.iter().map(delete).collect::<Result<Vec<Done>, Refusal>>()
+            })
+            .await?;
+        let items: Vec<Value> = done.into_iter().map(|done| done.object).collect();
+        let list = json!({ "kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items });
+        Ok(warned(ok(&list), &warnings))
+    }
+
+    /// Carries an edit out, or only finds out what it would do.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        edit: impl FnOnce(&mut Set) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        match self.query.get("dryRun") {
+            None => self.api.kube.pods.write(edit).await,
+            Some("All") => edit(&mut self.api.kube.pods.now()),
+            Some(other) => Err(Refusal::bad_request(format!("dryRun '{other}' is not All"))),
+        }
+    }
+
+    /// What a write is judged by, as it is now.
+    pub fn context(&self) -> Result<Context, Refusal> {
+        let validation = match self.query.get("fieldValidation") {
+            None | Some("Strict") => Validation::Strict,
+            Some("Warn") => Validation::Warn,
+            Some("Ignore") => Validation::Ignore,
+            Some(other) => {
+                let message = format!("fieldValidation '{other}' is not one of Strict, Warn, Ignore");
+                return Err(Refusal::bad_request(message));
+            }
+        };
+        let (snapshot, desired) = self.api.snapshots.latest();
+        let gone = view::gone(&snapshot, &self.api.kube.pods.now());
+        let (now, versions) = (self.api.clock.now(), self.api.kube.pods.versions().clone());
+        Ok(Context { desired, now, versions, validation, gone })
+    }
+
+    /// The pod as it is shown now: with its status and its resource version.
+    async fn answer(&self, code: StatusCode, done: Done) -> Result<Answer, Refusal> {
+        let is_dry = self.query.get("dryRun").is_some();
+        let current = self.api.kube.view.now().await;
+        let shown = current.pods.get(&done.key).filter(|shown| object::uid(&shown.object) == done.uid);
+        let answer = match shown.filter(|_| !is_dry) {
+            Some(shown) => read::shown(&self.api, code, shown, &self.query, self.form)?,
+            // One that is not shown is gone already, or never came.
+            None => {
+                let mut pod = done.object;
+                object::mark(&mut pod);
+                if let Some(shown) = shown {
+                    pod["status"] = shown.object["status"].clone();
+                    pod["metadata"]["resourceVersion"] = json!(shown.version.to_string());
+                }
+                respond(code, "application/json", pod.to_string())
+            }
+        };
+        Ok(warned(answer, &done.warnings))
+    }
+
+    /// What a delete may say in its body and its query.
+    fn options(&self) -> Result<(Preconditions, Vec<String>), Refusal> {
+        let options = match self.bytes.is_empty() {
+            true => json!({}),
+            false => body::object(self.content_type.as_deref(), &self.bytes)?,
+        };
+        let known = &options["preconditions"];
+        let text = |name: &str| known[name].as_str().map(str::to_owned);
+        let known = Preconditions { uid: text("uid"), version: text("resourceVersion") };
+        let in_query = self.query.number::<i64>("gracePeriodSeconds").map_err(Refusal::bad_request)?;
+        let grace = options["gracePeriodSeconds"].as_i64().or(in_query);
+        let warning = grace.map(|seconds| {
+            format!(
+                "gracePeriodSeconds {seconds} has no effect: the pod stops within its terminationGracePeriodSeconds"
+            )
+        });
+        Ok((known, warning.into_iter().collect()))
+    }
+}
+
+/// Server-side apply of a pod that is not there.
+fn apply_anew(set: &mut Set, key: &PodKey, patch: &Patch, context: &Context) -> Result<Done, Refusal> {
+    let (mut pod, mut applied) = (json!({}), Default::default());
+    patch.edit(key, &mut pod, &mut applied)?;
+    let key = named(&mut pod, &key.namespace, Some(&key.name))?;
+    let done = write::create(set, &key, pod, false, context)?;
+    write::remember(set, &key, applied);
+    Ok(done)
+}
+
+/// Which pod an object is, when it is sent to that namespace, under that name.
+fn named(pod: &mut Value, namespace: &str, name: Option<&str>) -> Result<PodKey, Refusal> {
+    let text = |name: &str| pod.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    if !matches!((version, kind), ("v1" | "", "Pod" | "")) {
+        let message = format!("the body is {version} {kind}, and this path takes v1 Pod");
+        return Err(Refusal::bad_request(message));
+    }
+    let given = |name: &str| pod.pointer("/metadata").and_then(|m| m.get(name)?.as_str()).unwrap_or_default();
+    let own = given("namespace");
+    if !own.is_empty() && own != namespace {
+        let message = format!(
+            "the namespace of the provided object does not match the namespace sent on the request: {own}, {namespace}"
+        );
+        return Err(Refusal::bad_request(message));
+    }
+    let own = match (given("name"), given("generateName")) {
+        ("", "") => name.unwrap_or_default().to_owned(),
+        ("", prefix) => format!("{prefix}{}", suffix()?),
+        (own, _) => own.to_owned(),
+    };
+    if name.is_some_and(|name| name != own) {
+        let message = format!("the name of the object ({own}) does not match the name on the URL");
+        return Err(Refusal::bad_request(message));
+    }
+    if own.is_empty() {
+        return Err(refuse::invalid_because(
+            "",
+            "metadata.name: Required value: name or generateName is required",
+        ));
+    }
+    if !pod["metadata"].is_object() {
+        pod["metadata"] = json!({});
+    }
+    Ok(PodKey::new(namespace, &own))
+}
+
+/// Five letters and digits from which no word can be made, as Kubernetes adds them to a `generateName`.
+fn suffix() -> Result<String, Refusal> {
+    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let mut bytes = [0u8; 5];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+        .map_err(|error| Refusal::bad_request(format!("the machine gives no random numbers: {error}")))?;
+    Ok(bytes.iter().map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()])).collect())
+}
+
+/// Adds what is worth knowing although it is done. `kubectl` shows each of them.
+pub fn warned(mut answer: Answer, warnings: &[String]) -> Answer {
+    for warning in warnings.iter().take(WARNINGS.0) {
+        // RFC 9111's quoted text: 299 is a warning that stays.
+        let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
+        let text: String = warning.chars().take(WARNINGS.1).map(plain).collect();
+        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+            answer.headers_mut().append(HeaderName::from_static("warning"), value);
+        }
+    }
+    answer
+}
