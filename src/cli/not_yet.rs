@@ -8,8 +8,6 @@ use crate::cli::failure::Failure;
 pub struct NotYet {
     #[arg(long, hide = true, env = "PODKEEPER_MANIFEST_URL")]
     manifest_url: Option<OsString>,
-    #[arg(long, hide = true, env = "PODKEEPER_ETCD_SERVERS")]
-    etcd_servers: Option<OsString>,
     #[arg(long, hide = true, env = "PODKEEPER_HTTP_CHECK_FREQUENCY")]
     http_check_frequency: Option<OsString>,
     #[arg(long, hide = true, env = "PODKEEPER_ADDRESS")]
@@ -26,7 +24,6 @@ impl NotYet {
         let port = self.port.as_ref().filter(|port| *port != "0");
         let given = [
             ("--manifest-url", self.manifest_url.as_ref()),
-            ("--etcd-servers", self.etcd_servers.as_ref()),
             ("--http-check-frequency", self.http_check_frequency.as_ref()),
             ("--address", self.address.as_ref()),
             ("--port", port),

@@ -18,6 +18,8 @@ use crate::node::state::StateDir;
 use crate::node::store::Store;
 use crate::plan::{Node, SourceKind};
 
+mod etcd;
+
 /// Run the agent: keep the engine equal to the manifests, until a signal
 #[derive(clap::Args)]
 #[command(after_help = "Example:  podkeeper run --config /etc/podkeeper")]
@@ -25,6 +27,9 @@ pub struct Args {
     /// Manifest file, or directory of manifests (*.yaml, *.yml, *.json)
     #[arg(long, env = "PODKEEPER_CONFIG", hide_env_values = true, value_name = "PATH")]
     config: Option<PathBuf>,
+
+    #[command(flatten)]
+    etcd: etcd::Etcd,
 
     #[command(flatten)]
     target: Target,
@@ -96,6 +101,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         sandbox_image: args.sandbox_image.name(),
     };
     let kept = state.kept("manifests");
+    let etcd = args.etcd.ready(&node, &state, args.allow_mass_delete)?;
     let settings = agent::Settings {
         engine,
         state,
@@ -111,7 +117,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         allow_mass_delete: args.allow_mass_delete,
         kept,
     });
-    block_on(serve(settings, node, source, socket))?;
+    block_on(serve(settings, node, source, etcd, socket))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -119,6 +125,7 @@ async fn serve(
     settings: agent::Settings,
     node: Node,
     source: Option<watch::Settings>,
+    etcd: Option<etcd::Ready>,
     socket: PathBuf,
 ) -> Result<(), Failure> {
     let clock = settings.clock;
@@ -134,14 +141,18 @@ async fn serve(
     }
     let store = Store::new(node);
     let mut wakers = Vec::new();
-    match source {
-        Some(source) => {
-            let started = watch::spawn(source, store.writer(SourceKind::File), clock);
-            let started =
-                started.map_err(|error| Failure::error(format!("cannot start a thread: {error}")))?;
-            wakers.push(started);
-        }
-        None => tracing::warn!("no source of pods is named (--config): nothing will be started or removed"),
+    if let Some(source) = source {
+        let started = watch::spawn(source, store.writer(SourceKind::File), clock);
+        let started = started.map_err(|error| Failure::error(format!("cannot start a thread: {error}")))?;
+        wakers.push(started);
+    }
+    if let Some(etcd) = etcd {
+        wakers.push(etcd.start(store.writer(SourceKind::Etcd), clock));
+    }
+    if wakers.is_empty() {
+        tracing::warn!(
+            "no source of pods is named (--config, --etcd-servers): nothing will be started or removed"
+        );
     }
     let agent = Agent::new(settings, store.reader(), wakers);
     let api = tokio::spawn(api::serve(listener, agent.snapshots(), clock));

@@ -187,7 +187,7 @@ pub fn is_manifest(name: &str) -> bool {
 }
 
 /// Nothing but space, comments and the marks between documents.
-fn is_blank(bytes: &[u8]) -> bool {
+pub fn is_blank(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     bytes
         .split(|byte| *byte == b'\n')

@@ -2,6 +2,8 @@
 
 pub mod backoff;
 mod brake;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 pub mod file;
 pub mod publish;
 pub mod reading;
