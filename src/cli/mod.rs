@@ -48,7 +48,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::Args),
+    Run(Box<run::Args>),
     Plan(plan::Args),
     Apply(apply::Args),
     Validate(validate::Args),
@@ -70,7 +70,7 @@ pub fn main() -> ExitCode {
         }
     };
     let result = match command {
-        Command::Run(args) => run::run(args),
+        Command::Run(args) => run::run(*args),
         Command::Plan(args) => plan::run(args),
         Command::Apply(args) => apply::run(args),
         Command::Validate(args) => validate::run(args),

@@ -146,15 +146,17 @@ async fn serve(
         let started = started.map_err(|error| Failure::error(format!("cannot start a thread: {error}")))?;
         wakers.push(started);
     }
-    if let Some(etcd) = etcd {
-        wakers.push(etcd.start(store.writer(SourceKind::Etcd), clock));
-    }
+    let etcd = etcd.map(|etcd| etcd.start(store.writer(SourceKind::Etcd), clock));
+    wakers.extend(etcd.iter().map(|(waker, _)| waker.clone()));
     if wakers.is_empty() {
         tracing::warn!(
             "no source of pods is named (--config, --etcd-servers): nothing will be started or removed"
         );
     }
     let agent = Agent::new(settings, store.reader(), wakers);
+    if let Some((_, write_back)) = etcd {
+        write_back.start(&agent);
+    }
     let api = tokio::spawn(api::serve(listener, agent.snapshots(), clock));
     let ended = agent.run().await;
     api.abort();

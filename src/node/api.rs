@@ -25,7 +25,7 @@ use crate::node::store::SourceState;
 use crate::plan;
 
 pub mod client;
-mod pods;
+pub mod pods;
 
 /// How long a client may take for its request's head, and between two requests.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);

@@ -44,4 +44,13 @@ impl Snapshots {
         let round = Arc::clone(&self.rounds.borrow());
         Snapshot { sources: self.declarations.borrow().sources.clone(), ..Snapshot::clone(&round) }
     }
+
+    /// Waits for a round or a declaration.
+    pub async fn changed(&mut self) {
+        tokio::select! {
+            Ok(()) = self.rounds.changed() => {}
+            Ok(()) = self.declarations.changed() => {}
+            else => std::future::pending().await,
+        }
+    }
 }

@@ -96,7 +96,7 @@ impl Member {
 
     /// The flag `flag` has another value from the next start on.
     pub fn change(&mut self, flag: &str, value: &str) {
-        self.arguments.extend([flag.to_owned(), value.to_owned()]);
+        self.arguments.push(format!("{flag}={value}"));
     }
 
     /// SIGKILL, as when power goes.

@@ -9,3 +9,4 @@ mod login;
 mod members;
 mod proxy;
 mod source;
+mod writeback;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use hyper::Uri;
 
 use crate::cli::failure::Failure;
+use crate::node::agent::Agent;
 use crate::node::clock::Clock;
 use crate::node::sources::wake::Waker;
 use crate::node::state::StateDir;
@@ -107,10 +108,13 @@ pub use ready::Ready;
 mod ready {
     //! What there is in a podkeeper that was built with etcd.
 
-    use super::{Clock, Etcd, Failure, Node, StateDir, Waker, Writer};
-    use crate::node::sources::etcd::{self, Access, MOST_KEYS, Pace};
+    use super::{Agent, Clock, Etcd, Failure, Node, StateDir, Waker, Writer};
+    use crate::node::sources::etcd::{self, Access, MOST_KEYS, Pace, writeback};
 
     pub struct Ready(etcd::Settings);
+
+    /// What tells etcd how the pods are, once there is an agent that knows.
+    pub struct WriteBack(writeback::Settings);
 
     impl Etcd {
         /// `None` when no server is named.
@@ -145,8 +149,18 @@ mod ready {
     }
 
     impl Ready {
-        pub fn start(self, writer: Writer, clock: Clock) -> Waker {
-            etcd::spawn(self.0, writer, clock)
+        pub fn start(self, writer: Writer, clock: Clock) -> (Waker, WriteBack) {
+            let etcd::Settings { access, prefix, node, pace, .. } = &self.0;
+            let (access, prefix, node) = (access.clone(), prefix.clone(), node.name.to_string());
+            let write_back = WriteBack(writeback::Settings { access, prefix, node, pace: *pace });
+            (etcd::spawn(self.0, writer, clock), write_back)
+        }
+    }
+
+    impl WriteBack {
+        /// Ends with the runtime.
+        pub fn start(self, agent: &Agent) {
+            tokio::spawn(writeback::run(self.0, agent.snapshots(), agent.events().listen()));
         }
     }
 }
@@ -155,9 +169,11 @@ mod ready {
 mod ready {
     //! What there is in a podkeeper that was built without etcd: a clear no.
 
-    use super::{Clock, Etcd, Failure, Node, StateDir, Waker, Writer};
+    use super::{Agent, Clock, Etcd, Failure, Node, StateDir, Waker, Writer};
 
     pub enum Ready {}
+
+    pub enum WriteBack {}
 
     impl Etcd {
         /// `None` when no server is named.
@@ -177,7 +193,13 @@ mod ready {
     }
 
     impl Ready {
-        pub fn start(self, _: Writer, _: Clock) -> Waker {
+        pub fn start(self, _: Writer, _: Clock) -> (Waker, WriteBack) {
+            match self {}
+        }
+    }
+
+    impl WriteBack {
+        pub fn start(self, _: &Agent) {
             match self {}
         }
     }

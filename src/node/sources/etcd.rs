@@ -26,11 +26,13 @@ pub mod connect;
 mod history;
 pub mod keys;
 mod list;
+mod outbox;
 mod rotation;
 mod session;
 mod trouble;
 mod values;
 mod watch;
+pub mod writeback;
 
 use book::Book;
 pub use connect::Access;
@@ -45,8 +47,6 @@ use values::Values;
 const GOOD: Duration = Duration::from_secs(10);
 /// At once, for one of many agents whose server restarts.
 const AT_ONCE: Duration = Duration::from_secs(1);
-/// Asking again soon makes these worse, or changes nothing.
-const PATIENT: Duration = Duration::from_secs(5);
 
 /// What the etcd source needs to know.
 pub struct Settings {
@@ -157,11 +157,7 @@ impl Source {
 
     /// A try that led to nothing, or not to much. Returns the pause before the next one.
     async fn bad(&mut self, trouble: Trouble) -> Duration {
-        let pause = self.rotation.failed(chance::fraction());
-        let pause = match trouble.kind {
-            Kind::Away | Kind::Compacted => pause,
-            Kind::Denied | Kind::TooLarge | Kind::Overloaded | Kind::Full => pause.max(PATIENT),
-        };
+        let pause = trouble.patience(self.rotation.failed(chance::fraction()));
         if trouble.kind == Kind::Compacted {
             tracing::info!(source = "etcd", "{}: reading everything again", trouble.message);
             return pause;

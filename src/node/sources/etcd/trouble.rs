@@ -1,6 +1,7 @@
 //! What went wrong with etcd, and what to do about it. Pure.
 
 use std::fmt;
+use std::time::Duration;
 
 /// A call or a watch that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,12 +68,22 @@ impl Trouble {
         }
     }
 
+    /// The pause before the next try: some troubles get worse by asking, or do not change by it.
+    pub fn patience(&self, pause: Duration) -> Duration {
+        match self.kind {
+            Kind::Away | Kind::Compacted => pause,
+            Kind::Denied | Kind::TooLarge | Kind::Overloaded | Kind::Full => pause.max(PATIENT),
+        }
+    }
+
     /// Puts what was tried before what went wrong.
     pub fn at(mut self, what: impl fmt::Display) -> Self {
         self.message = format!("{what}: {}", self.message);
         self
     }
 }
+
+const PATIENT: Duration = Duration::from_secs(5);
 
 // Numbers of gRPC's codes: the library does not show its type of them.
 const PERMISSION_DENIED: i32 = 7;
