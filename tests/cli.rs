@@ -9,7 +9,7 @@ use podkeeper::docker::Look;
 use podkeeper::executor;
 use podkeeper::model::read;
 use podkeeper::observer;
-use podkeeper::plan::{Action, Call, Cause, Observed};
+use podkeeper::plan::{Action, Call, Cause, Observed, SourceKind};
 use podkeeper::sim::{World, ready};
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ impl Before {
         let mut world = World::default();
         let text = fs::read(manifest("before.yaml")).unwrap();
         for pod in read::read("before.yaml", &text, &read::Options::default()).pods {
-            world.declare(pod.pod.expect("before.yaml is valid"), pod.places);
+            world.declare(SourceKind::File, pod.pod.expect("before.yaml is valid"), pod.places);
         }
         world.settle(200).unwrap();
         let observed = inspected(&world);

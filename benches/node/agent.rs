@@ -66,7 +66,7 @@ impl Agent {
         let path = |name: &str| place.root.join(name);
         let log = fs::File::create(path("agent.log")).map_err(|error| error.to_string())?;
         let child = Command::new(binary)
-            .args(["run", "--node-name", NODE, "--sync-frequency", sync])
+            .args(["run", "--node-name", NODE, "--sync-frequency", sync, "--port", "0"])
             .args([
                 "--engine",
                 &format!("unix://{socket}"),

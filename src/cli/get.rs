@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
+use crate::cli::ask::ask;
 use crate::cli::escape::safe;
 use crate::cli::failure::Failure;
 use crate::cli::live::block_on;
@@ -15,9 +16,11 @@ use crate::model::Time;
 use crate::node::api::{client, default_socket};
 use crate::node::clock;
 
-/// Show the pods of a running agent
+mod sources;
+
+/// Show the pods of a running agent, or where it has them from
 #[derive(clap::Args)]
-#[command(after_help = "Example:  podkeeper get pods")]
+#[command(after_help = "Examples:  podkeeper get pods\n           podkeeper get sources")]
 pub struct Args {
     /// What to show
     #[arg(default_value = "pods")]
@@ -45,42 +48,50 @@ pub struct Args {
 enum What {
     #[value(aliases = ["pod", "po"])]
     Pods,
+    #[value(alias = "source")]
+    Sources,
 }
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
-    let What::Pods = args.what;
     block_on(async {
-        let mut pods = ask(&args, "/pods").await?;
-        if let (Some(namespace), Some(items)) = (&args.namespace, pods["items"].as_array_mut()) {
-            items.retain(|pod| pod["metadata"]["namespace"].as_str() == Some(namespace));
-        }
-        match args.output {
-            Format::Json => print(format_args!("{pods:#}\n")),
-            Format::Yaml => print(yaml::text(&pods)),
-            Format::Text => {
-                let sources = ask(&args, "/sources").await?;
-                let engine = engine_trouble(&args).await?;
-                print(text(&pods, &sources, engine.as_deref(), clock::wall()))
+        match args.what {
+            What::Pods => pods(&args).await,
+            What::Sources if args.namespace.is_some() => {
+                Err(Failure::Usage("sources belong to no namespace: leave --namespace away".into()))
+            }
+            What::Sources => {
+                let sources = ask(&socket(&args), "/sources").await?;
+                show(args.output, &sources, || sources::text(&sources))
             }
         }
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn socket(args: &Args) -> PathBuf {
-    args.socket.clone().unwrap_or_else(default_socket)
+async fn pods(args: &Args) -> Result<(), Failure> {
+    let socket = socket(args);
+    let mut pods = ask(&socket, "/pods").await?;
+    if let (Some(namespace), Some(items)) = (&args.namespace, pods["items"].as_array_mut()) {
+        items.retain(|pod| pod["metadata"]["namespace"].as_str() == Some(namespace));
+    }
+    if args.output != Format::Text {
+        return show(args.output, &pods, String::new);
+    }
+    let sources = ask(&socket, "/sources").await?;
+    let engine = engine_trouble(args).await?;
+    print(text(&pods, &sources, engine.as_deref(), clock::wall()))
 }
 
-async fn ask(args: &Args, path: &str) -> Result<Value, Failure> {
-    let (code, body) = client::get(&socket(args), path).await.map_err(Failure::Error)?;
-    let value: Option<Value> = serde_json::from_slice(&body).ok();
-    match value {
-        Some(value) if code.is_success() => Ok(value),
-        Some(status) if status["message"].is_string() => Err(Failure::error(word(&status["message"]))),
-        _ => Err(Failure::error(format!(
-            "the agent answers {path} with status {code}: is it of this version?"
-        ))),
+fn show(format: Format, value: &Value, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    match format {
+        Format::Json => print(format_args!("{value:#}\n")),
+        Format::Yaml => print(yaml::text(value)),
+        Format::Text => print(text()),
     }
+}
+
+fn socket(args: &Args) -> PathBuf {
+    args.socket.clone().unwrap_or_else(default_socket)
 }
 
 /// Why the agent is not ready, if it is not.
@@ -95,20 +106,21 @@ const HEAD: [&str; 7] = ["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AG
 fn text(pods: &Value, sources: &Value, trouble: Option<&str>, now: Time) -> String {
     let pods = pods["items"].as_array().map_or(&[][..], Vec::as_slice);
     let rows: Vec<[String; 7]> = pods.iter().map(|pod| row(pod, now)).collect();
-    let mut out = if rows.is_empty() { "No pods.\n".to_owned() } else { table(&rows) };
+    let out = if rows.is_empty() { "No pods.\n".to_owned() } else { table(HEAD, &rows) };
     let mut notes: Vec<String> = trouble.map(|trouble| format!("agent: {trouble}")).into_iter().collect();
     notes.extend(pods.iter().filter_map(|pod| {
         let message = pod["status"]["message"].as_str()?;
         let (namespace, name) = (word(&pod["metadata"]["namespace"]), word(&pod["metadata"]["name"]));
         Some(format!("{namespace}/{name}: {}: {message}", word(&pod["status"]["reason"])))
     }));
-    for source in sources["items"].as_array().into_iter().flatten() {
-        let about = ["error", "held"].into_iter().filter_map(|field| source[field].as_str());
-        notes.extend(about.map(|text| format!("source {}: {text}", word(&source["kind"]))));
-        notes.extend(source["diagnoses"].as_array().into_iter().flatten().map(diagnosis));
-    }
-    for (i, note) in notes.iter().enumerate() {
-        let _ = writeln!(out, "{}{}", if i == 0 { "\n" } else { "" }, safe(note));
+    notes.extend(sources["items"].as_array().into_iter().flatten().flat_map(sources::notes));
+    with_notes(out, notes)
+}
+
+/// A line each, below the table.
+fn with_notes(mut out: String, notes: impl IntoIterator<Item = String>) -> String {
+    for (i, note) in notes.into_iter().enumerate() {
+        let _ = writeln!(out, "{}{}", if i == 0 { "\n" } else { "" }, safe(&note));
     }
     out
 }
@@ -173,11 +185,11 @@ fn age(seconds: u64) -> String {
     }
 }
 
-fn table(rows: &[[String; 7]]) -> String {
-    let head = HEAD.map(str::to_owned);
+fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
+    let head = head.map(str::to_owned);
     let lines = || std::iter::once(&head).chain(rows);
     let width = |column: usize| lines().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 7] = std::array::from_fn(width);
+    let widths: [usize; N] = std::array::from_fn(width);
     let mut out = String::new();
     for row in lines() {
         let line: String = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}   ")).collect();
@@ -219,7 +231,7 @@ mod tests {
             },
         }]});
         let sources = json!({ "items": [{
-            "kind": "file", "error": null, "held": "4 of 5 pods would be removed",
+            "kind": "file", "origin": "pods/", "error": null, "held": "4 of 5 pods would be removed",
             "diagnoses": [{
                 "severity": "error", "message": "unknown field imagePulPolicy", "fix": "imagePullPolicy",
                 "place": { "file": "db.yaml", "line": 3, "column": 5 },
@@ -231,7 +243,7 @@ default     web    1/2     CrashLoopBackOff   3          90s   172.17.0.2
 
 agent: the engine is away
 default/web: CrashLoopBackOff: app: back-off 20s\\u{1b}[2J
-source file: 4 of 5 pods would be removed
+source file (pods/): 4 of 5 pods would be removed
 db.yaml:3:5: error: unknown field imagePulPolicy: imagePullPolicy
 ";
         assert_eq!(text(&pods, &sources, Some("the engine is away"), Time(100_000)), expected);

@@ -5,6 +5,7 @@
 
 mod apply;
 mod arguments;
+mod ask;
 mod changes;
 mod completion;
 mod declare;
@@ -12,6 +13,7 @@ mod escape;
 mod failure;
 mod get;
 mod json;
+mod kubeconfig;
 mod live;
 mod look;
 mod man;
@@ -54,6 +56,7 @@ enum Command {
     Validate(validate::Args),
     Observe(observe::Args),
     Get(get::Args),
+    Kubeconfig(kubeconfig::Args),
     Completion(completion::Args),
     Man(man::Args),
 }
@@ -76,6 +79,7 @@ pub fn main() -> ExitCode {
         Command::Validate(args) => validate::run(args),
         Command::Observe(args) => observe::run(args),
         Command::Get(args) => get::run(args),
+        Command::Kubeconfig(args) => kubeconfig::run(args),
         Command::Completion(args) => completion::run(args, &mut Cli::command()),
         Command::Man(args) => man::run(args, Cli::command()),
     };

@@ -1,4 +1,4 @@
-//! Flags of the 2014 kubelet whose sources and servers come with a later version: refused by name.
+//! Flags of the 2014 kubelet whose sources come with a later version: refused by name.
 
 use std::ffi::OsString;
 
@@ -10,29 +10,21 @@ pub struct NotYet {
     manifest_url: Option<OsString>,
     #[arg(long, hide = true, env = "PODKEEPER_HTTP_CHECK_FREQUENCY")]
     http_check_frequency: Option<OsString>,
-    #[arg(long, hide = true, env = "PODKEEPER_ADDRESS")]
-    address: Option<OsString>,
-    /// `0` asks for what there is: no TCP at all.
-    #[arg(long, hide = true, env = "PODKEEPER_PORT")]
-    port: Option<OsString>,
 }
 
 impl NotYet {
     /// # Errors
     /// Names the first flag that asks for something that is not there.
     pub fn refuse(&self) -> Result<(), Failure> {
-        let port = self.port.as_ref().filter(|port| *port != "0");
         let given = [
             ("--manifest-url", self.manifest_url.as_ref()),
             ("--http-check-frequency", self.http_check_frequency.as_ref()),
-            ("--address", self.address.as_ref()),
-            ("--port", port),
         ];
         match given.into_iter().find(|(_, value)| value.is_some()) {
             None => Ok(()),
-            Some((flag, _)) => Err(Failure::Usage(format!(
-                "not supported yet: {flag}; this version reads --config and serves --socket"
-            ))),
+            Some((flag, _)) => {
+                Err(Failure::Usage(format!("not supported yet: {flag}; this version reads --config")))
+            }
         }
     }
 }

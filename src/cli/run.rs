@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::failure::Failure;
@@ -9,7 +10,8 @@ use crate::cli::live::block_on;
 use crate::cli::not_yet::NotYet;
 use crate::cli::target::{SandboxImage, Target};
 use crate::node::agent::{self, Agent};
-use crate::node::api;
+use crate::node::api::tcp::Tcp;
+use crate::node::api::{Api, Limits, bind, default_socket, stopping};
 use crate::node::bollard::{Endpoint, Engine};
 use crate::node::clock::Clock;
 use crate::node::lock::NodeLock;
@@ -18,6 +20,7 @@ use crate::node::state::StateDir;
 use crate::node::store::Store;
 use crate::plan::{Node, SourceKind};
 
+mod api;
 mod etcd;
 
 /// Run the agent: keep the engine equal to the manifests, until a signal
@@ -38,6 +41,9 @@ pub struct Args {
     /// $XDG_RUNTIME_DIR]
     #[arg(long, env = "PODKEEPER_SOCKET", hide_env_values = true, value_name = "PATH")]
     socket: Option<PathBuf>,
+
+    #[command(flatten)]
+    tcp: api::Tcp,
 
     /// How log lines are written, on standard error
     #[arg(
@@ -102,6 +108,8 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     };
     let kept = state.kept("manifests");
     let etcd = args.etcd.ready(&node, &state, args.allow_mass_delete)?;
+    let tcp = args.tcp.settings(&args.target.state_dir(), args.target.node_name());
+    let tcp = tcp.map(Tcp::open).transpose().map_err(Failure::Error)?;
     let settings = agent::Settings {
         engine,
         state,
@@ -109,7 +117,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         sync: args.sync_frequency,
         concurrency: args.engine_concurrency.map_or_else(default_concurrency, usize::from),
     };
-    let socket = args.socket.unwrap_or_else(api::default_socket);
+    let socket = args.socket.unwrap_or_else(default_socket);
     let source = args.config.map(|path| watch::Settings {
         path,
         node: node.clone(),
@@ -117,7 +125,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         allow_mass_delete: args.allow_mass_delete,
         kept,
     });
-    block_on(serve(settings, node, source, etcd, socket))?;
+    block_on(serve(settings, node, source, etcd, socket, tcp))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -127,9 +135,10 @@ async fn serve(
     source: Option<watch::Settings>,
     etcd: Option<etcd::Ready>,
     socket: PathBuf,
+    tcp: Option<Tcp>,
 ) -> Result<(), Failure> {
     let clock = settings.clock;
-    let listener = api::bind(&socket).map_err(Failure::Error)?;
+    let listener = bind(&socket).map_err(Failure::Error)?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"), node = %node.name, engine = %settings.engine.endpoint(),
         socket = %socket.display(), "podkeeper starts"
@@ -157,9 +166,12 @@ async fn serve(
     if let Some((_, write_back)) = etcd {
         write_back.start(&agent);
     }
-    let api = tokio::spawn(api::serve(listener, agent.snapshots(), clock));
+    let api = Api { snapshots: agent.snapshots(), clock, limits: Limits::default(), tcp };
+    let (stopper, stop) = stopping();
+    let api = tokio::spawn(crate::node::api::serve(listener, Arc::new(api), stop));
     let ended = agent.run().await;
-    api.abort();
+    stopper.stop();
+    let _ = api.await;
     // The next agent need not find out that nobody serves it.
     let _ = std::fs::remove_file(&socket);
     ended.map_err(Failure::Error)

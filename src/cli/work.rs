@@ -56,7 +56,7 @@ impl<D: Docker> Work<'_, D> {
                 self.read().await?;
             }
             if !self.unsure {
-                for action in lanes.admit(plan(self.desired, &self.observed)) {
+                for action in lanes.admit(Instant::now(), plan(self.desired, &self.observed)) {
                     observer::begin(&mut self.observed, &action);
                     running.push(carry_out(self.engine, action));
                 }
@@ -80,7 +80,9 @@ impl<D: Docker> Work<'_, D> {
                     }
                 }
             };
-            match timeout_at(deadline, next).await {
+            let room = lanes.due(Instant::now()).unwrap_or(deadline);
+            match timeout_at(room.min(deadline), next).await {
+                Err(_) if Instant::now() < deadline => {}
                 Err(_) => return Ok(End::TimeOut(waiting)),
                 Ok(Some((action, outcome))) => {
                     lanes.leave(&action);

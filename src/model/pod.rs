@@ -239,6 +239,11 @@ impl Protocol {
             Protocol::Sctp => "sctp",
         }
     }
+
+    /// Reads the engine's word.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Protocol::Tcp, Protocol::Udp, Protocol::Sctp].into_iter().find(|protocol| protocol.lower() == word)
+    }
 }
 
 /// What a container may use and what it asks for, in the kubelet's units: CPU rounded up to

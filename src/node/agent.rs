@@ -206,7 +206,8 @@ impl Agent {
         let wake = wake.map(|wake| Instant::now() + self.settings.clock.until(wake).max(SHORTEST_SLEEP));
         let list = (self.link.is_up() && self.listing.is_none()).then_some(self.next_list);
         let far = Instant::now() + Duration::from_secs(3600);
-        [wake, list, self.checkpoint.due()].into_iter().flatten().min().unwrap_or(far)
+        let stops = self.lanes.due(Instant::now());
+        [wake, list, stops, self.checkpoint.due()].into_iter().flatten().min().unwrap_or(far)
     }
 
     fn take(&mut self, input: Input) {
@@ -304,7 +305,7 @@ impl Agent {
         }
         if self.link.is_up() && !self.unsure {
             let plan = self.rounds.plan(&self.desired, &self.observed);
-            let admitted = self.lanes.admit(plan);
+            let admitted = self.lanes.admit(Instant::now(), plan);
             // That a container of a pod that goes on was stopped, and has not finished, must outlive a crash:
             // see `Memo::stopped`.
             let stops = admitted.iter().any(|action| {

@@ -1,7 +1,6 @@
 //! What is desired: one immutable value, merged from every source.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use im::OrdMap;
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::pod::Protocol;
 use crate::model::{Container, Places, Pod, PodKey, Uid};
 use crate::plan::fingerprint::{self, Fingerprint};
+use crate::plan::ports::NodePort;
 
 /// Who this agent is: part of every derived identity and of every digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,10 +87,7 @@ pub struct Declared {
 /// A port of the node that a pod wants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostPort {
-    pub protocol: Protocol,
-    pub port: u16,
-    /// `None` is every address.
-    pub ip: Option<IpAddr>,
+    pub at: NodePort,
     /// The field that asks for it, as a path in the pod.
     pub path: String,
 }
@@ -154,27 +151,15 @@ fn host_ports(pod: &Pod) -> Vec<HostPort> {
     let regular = pod.spec.containers.iter().enumerate().map(|(i, c)| (format!("spec.containers[{i}]"), c));
     let ports = init.chain(regular).flat_map(|(path, container)| {
         container.ports.iter().enumerate().filter_map(move |(i, port)| {
+            let number = port.host_port.filter(|&port| port != 0)?;
+            let ip = port.host_ip.as_deref().unwrap_or_default();
             Some(HostPort {
-                protocol: port.protocol,
-                port: port.host_port.filter(|&port| port != 0)?,
-                ip: port
-                    .host_ip
-                    .as_ref()
-                    .and_then(|ip| ip.parse().ok())
-                    .filter(|ip: &IpAddr| !ip.is_unspecified()),
+                at: NodePort::new(port.protocol, number, ip),
                 path: format!("{path}.ports[{i}].hostPort"),
             })
         })
     });
     ports.collect()
-}
-
-impl HostPort {
-    /// Two claims clash when protocol and port are equal and one address covers the other.
-    pub fn clashes(&self, other: &HostPort) -> bool {
-        let addresses = self.ip.is_none() || other.ip.is_none() || self.ip == other.ip;
-        self.protocol == other.protocol && self.port == other.port && addresses
-    }
 }
 
 impl Slot {
@@ -217,7 +202,7 @@ impl Desired {
             None => self.pods.remove(key),
         };
         for port in before.iter().flat_map(|before| &before.host_ports) {
-            let port = (port.protocol, port.port);
+            let port = (port.at.protocol, port.at.number);
             if let Some(claimants) = self.claims.get_mut(&port) {
                 claimants.retain(|claimant| claimant != key);
                 if claimants.is_empty() {
@@ -226,7 +211,7 @@ impl Desired {
             }
         }
         for port in winner.iter().flat_map(|winner| &winner.host_ports) {
-            let claimants = self.claims.entry((port.protocol, port.port)).or_default();
+            let claimants = self.claims.entry((port.at.protocol, port.at.number)).or_default();
             if let Err(at) = claimants.binary_search(key) {
                 claimants.insert(at, key.clone());
             }
@@ -260,8 +245,8 @@ impl Desired {
     }
 
     /// The other pods that want a node port of this one.
-    pub fn rivals(&self, port: &HostPort) -> &[PodKey] {
-        let claimants = self.claims.get(&(port.protocol, port.port));
+    pub fn rivals(&self, port: &NodePort) -> &[PodKey] {
+        let claimants = self.claims.get(&(port.protocol, port.number));
         claimants.filter(|claimants| claimants.len() > 1).map_or(&[], Vec::as_slice)
     }
 }

@@ -66,6 +66,7 @@ impl Instance {
             state,
             created_at: None,
             ip: None,
+            ports: Vec::new(),
             network_mode: Arc::from(""),
             config: None,
             probes: Probes::default(),

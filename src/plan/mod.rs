@@ -24,7 +24,7 @@ mod images;
 mod init;
 mod phase;
 mod pod;
-mod ports;
+pub mod ports;
 mod regular;
 mod render;
 mod rounds;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{ContainerId, PodKey, Time, Uid};
 use crate::plan::config::ContainerConfig;
+use crate::plan::ports::NodePort;
 use crate::plan::{Fingerprint, Ledger, SourceKind};
 
 /// Everything that is known of the world at one moment. Cheap to clone.
@@ -89,6 +90,9 @@ pub struct Instance {
     pub ip: Option<IpAddr>,
     /// `host`, `bridge`, `default`, `container:<id>`, …
     pub network_mode: Arc<str>,
+    /// Ports of the node that a sandbox takes, while it runs.
+    #[serde(default)]
+    pub ports: Vec<NodePort>,
     /// What it was made from; known after it was inspected.
     pub config: Option<Arc<ContainerConfig>>,
     #[serde(default)]

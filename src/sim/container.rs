@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::docker::Inspected;
 use crate::model::{ContainerId, Time};
+use crate::plan::ports::NodePort;
 use crate::plan::{ContainerConfig, Exit, Instance, Role, State, labels};
 
 /// What the process in a container does. The default runs for ever and ends politely on TERM.
@@ -89,6 +90,7 @@ impl Container {
             Instance::from_labels(&self.id.0, &self.config.name, labels::of(&self.config.labels), state)?;
         instance.network_mode = self.config.network_mode.as_str().into();
         instance.ip = self.ip().filter(|_| instance.role == Role::Sandbox);
+        instance.ports = if self.is_up() { NodePort::of(&self.config.ports) } else { Vec::new() };
         Some(instance)
     }
 

@@ -14,18 +14,24 @@ use crate::sim::fault::{Fault, Verb};
 /// run) changes nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The source declares the pod, new or changed.
+    /// A source declares the pod, new or changed.
     Apply {
+        source: SourceKind,
         pod: Box<Pod>,
     },
-    /// The source no longer declares the pod.
+    /// A source no longer declares the pod.
     Delete {
+        source: SourceKind,
         pod: PodKey,
     },
-    /// The source cannot be read now.
-    SourceGoesStale,
-    /// The source has been read again, whole.
-    SourceIsRead,
+    /// A source cannot be read now.
+    SourceGoesStale {
+        source: SourceKind,
+    },
+    /// A source has been read again, whole.
+    SourceIsRead {
+        source: SourceKind,
+    },
     /// The program of a container ends. `POD` is the sandbox, here and below.
     Exits {
         pod: PodKey,
@@ -98,9 +104,6 @@ pub enum Event {
     },
 }
 
-/// The source that stories and decoded events speak for.
-pub const SOURCE: SourceKind = SourceKind::File;
-
 impl Event {
     /// Reads the next event out of bytes; `None` when they are used up.
     ///
@@ -109,10 +112,10 @@ impl Event {
     pub fn decode(bytes: &mut Bytes) -> Option<Event> {
         let kind = bytes.next()?;
         let event = match kind % 32 {
-            0..=4 => Event::Apply { pod: Box::new(cast::pod(bytes)) },
-            5 => Event::Delete { pod: cast::key(bytes) },
-            6 => Event::SourceGoesStale,
-            7 => Event::SourceIsRead,
+            0..=4 => Event::Apply { pod: Box::new(cast::pod(bytes)), source: source(bytes) },
+            5 => Event::Delete { pod: cast::key(bytes), source: source(bytes) },
+            6 => Event::SourceGoesStale { source: source(bytes) },
+            7 => Event::SourceIsRead { source: source(bytes) },
             8..=10 => {
                 let (pod, container) = cast::member(bytes);
                 let code = [0, 1, 137, 255][bytes.below(4)];
@@ -138,6 +141,11 @@ impl Event {
         };
         Some(event)
     }
+}
+
+/// Mostly the file, so that most events meet.
+fn source(bytes: &mut Bytes) -> SourceKind {
+    [SourceKind::File, SourceKind::File, SourceKind::Http, SourceKind::Etcd][bytes.below(4)]
 }
 
 fn by_hand(bytes: &mut Bytes, event: fn(PodKey, String) -> Event) -> Event {
@@ -167,12 +175,12 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = |pod: &PodKey, container: &str| member(pod, container);
         match self {
-            Event::Apply { pod } => {
-                write!(f, "{SOURCE} declares {}/{}", pod.metadata.namespace, pod.metadata.name)
+            Event::Apply { source, pod } => {
+                write!(f, "{source} declares {}/{}", pod.metadata.namespace, pod.metadata.name)
             }
-            Event::Delete { pod } => write!(f, "{SOURCE} no longer declares {}", short(pod)),
-            Event::SourceGoesStale => write!(f, "{SOURCE} cannot be read"),
-            Event::SourceIsRead => write!(f, "{SOURCE} is read again"),
+            Event::Delete { source, pod } => write!(f, "{source} no longer declares {}", short(pod)),
+            Event::SourceGoesStale { source } => write!(f, "{source} cannot be read"),
+            Event::SourceIsRead { source } => write!(f, "{source} is read again"),
             Event::Exits { pod, container, code, oom } => {
                 let oom = if *oom { ", out of memory" } else { "" };
                 write!(f, "{} exits with code {code}{oom}", at(pod, container))

@@ -10,13 +10,13 @@ impl World {
     /// Lets an event happen. The agent learns of it only as it would in truth.
     pub fn happen(&mut self, event: &Event) {
         match event {
-            Event::Apply { pod } => {
+            Event::Apply { source, pod } => {
                 let file = format!("{}.yaml", pod.metadata.name);
-                self.declare((**pod).clone(), nowhere(&file));
+                self.declare(*source, (**pod).clone(), nowhere(&file));
             }
-            Event::Delete { pod } => self.undeclare(pod),
-            Event::SourceGoesStale => self.set_readable(false),
-            Event::SourceIsRead => self.set_readable(true),
+            Event::Delete { source, pod } => self.undeclare(*source, pod),
+            Event::SourceGoesStale { source } => self.set_readable(*source, false),
+            Event::SourceIsRead { source } => self.set_readable(*source, true),
             Event::Exits { pod, container, code, oom } => {
                 self.with(pod, container, |machine, id| {
                     let at = machine.at;
@@ -92,7 +92,7 @@ impl World {
                 let _ = machine.unpause(&id);
             }
         }
-        self.set_readable(true);
+        self.all_readable();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Pretence: an engine made of values, for tests, dry runs and simulations.
 //!
 //! [`Engine`] answers what Docker would, refusals included, at once and in virtual time. [`World`] puts an
-//! agent and a source beside it. [`Story`] lets things happen there and tells what came of them:
+//! agent and its sources beside it. [`Story`] lets things happen there and tells what came of them:
 //!
 //! ```
 //! use std::time::Duration;
@@ -40,6 +40,7 @@ mod happening;
 mod machine;
 mod refusal;
 mod rehearsal;
+mod sources;
 pub mod story;
 mod transcript;
 pub mod world;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::model::read::{self, Severity};
 use crate::model::{PodKey, Time};
+use crate::plan::SourceKind;
 use crate::sim::container::Program;
 use crate::sim::event::{Event, member};
 use crate::sim::transcript::{self, seconds};
@@ -21,7 +22,7 @@ const ROUNDS: usize = 100;
 pub struct Story {
     /// The node itself, for questions that the account does not answer.
     pub world: World,
-    files: BTreeMap<String, (String, Vec<PodKey>)>,
+    documents: BTreeMap<(SourceKind, String), (String, Vec<PodKey>)>,
     told: String,
     /// What it came to when it last came to rest; empty when something was told since.
     rest: String,
@@ -32,7 +33,7 @@ impl Story {
     pub fn new(rule: &str) -> Self {
         Self {
             world: World::default(),
-            files: BTreeMap::new(),
+            documents: BTreeMap::new(),
             told: format!("{rule}\n"),
             rest: String::new(),
         }
@@ -40,8 +41,14 @@ impl Story {
 
     /// A manifest file appears, or changes. Of a change only the lines that differ are told.
     pub fn file(&mut self, name: &str, text: &str) -> &mut Self {
-        let (before, mut gone) = self.files.remove(name).unwrap_or_default();
-        self.headline(&format!("file {} {name}", if before.is_empty() { "applies" } else { "changes" }));
+        self.says(SourceKind::File, name, text)
+    }
+
+    /// A source has a manifest, new or changed, under a name of its own: a URL, a key.
+    pub fn says(&mut self, source: SourceKind, name: &str, text: &str) -> &mut Self {
+        let id = (source, name.to_owned());
+        let (before, mut gone) = self.documents.remove(&id).unwrap_or_default();
+        self.headline(&format!("{source} {} {name}", if before.is_empty() { "applies" } else { "changes" }));
         self.echo(&before, text);
         let reading = read::read(name, text.as_bytes(), &read::Options::default());
         for diagnosis in reading.diagnoses.iter().filter(|d| d.severity == Severity::Error) {
@@ -51,22 +58,28 @@ impl Story {
         for pod in reading.pods {
             keys.extend(pod.key.clone());
             if let Some(declared) = pod.pod {
-                self.world.declare(declared, pod.places);
+                self.world.declare(source, declared, pod.places);
             }
         }
         gone.retain(|key| !keys.contains(key));
         for key in gone {
-            self.world.undeclare(&key);
+            self.world.undeclare(source, &key);
         }
-        self.files.insert(name.into(), (text.into(), keys));
+        self.documents.insert(id, (text.into(), keys));
         self
     }
 
     /// A manifest file is deleted.
     pub fn no_file(&mut self, name: &str) -> &mut Self {
-        self.headline(&format!("file {name} is deleted"));
-        for key in self.files.remove(name).map(|(_, keys)| keys).unwrap_or_default() {
-            self.world.undeclare(&key);
+        self.takes_back(SourceKind::File, name)
+    }
+
+    /// A source no longer has a manifest.
+    pub fn takes_back(&mut self, source: SourceKind, name: &str) -> &mut Self {
+        self.headline(&format!("{source} {name} is deleted"));
+        for key in self.documents.remove(&(source, name.to_owned())).map(|(_, keys)| keys).unwrap_or_default()
+        {
+            self.world.undeclare(source, &key);
         }
         self
     }

@@ -1,4 +1,4 @@
-//! A node in miniature: the simulated engine, a source, and an agent that does what the real one does.
+//! A node in miniature: the simulated engine, sources, and an agent that does what the real one does.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,20 +6,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use im::OrdMap;
-
 use crate::docker::Look;
 use crate::executor::{self, Outcome};
 use crate::model::{ContainerId, Place, Places, Pod, PodKey, Time};
 use crate::observer::{self, Hint};
 use crate::plan::{
-    Action, BUILTIN_SANDBOX_IMAGE, Call, Declared, Desired, Instance, Ledger, Node, Observed, Rounds, Slot,
-    Wait,
+    Action, BUILTIN_SANDBOX_IMAGE, Call, Declared, Desired, Instance, Ledger, Node, Observed, Rounds,
+    SourceKind, Wait,
 };
 use crate::sim::container::Program;
 use crate::sim::engine::Engine;
-use crate::sim::event::SOURCE;
 use crate::sim::ready;
+use crate::sim::sources::Sources;
 
 /// Longest time between two lists, as `--sync-frequency` has it by default.
 const SYNC: Duration = Duration::from_secs(10);
@@ -30,7 +28,7 @@ const INIT_TIME: Duration = Duration::from_secs(1);
 /// An ordinary moment, so that nothing depends on a time near zero: 2026-01-01T00:00:00Z.
 pub const START: Time = Time(1_767_225_600_000);
 
-/// A node: engine, source and agent, with virtual time.
+/// A node: engine, sources and agent, with virtual time.
 ///
 /// One [`round`](World::round) is what the agent's loop does: read what is due, plan, carry out, fold the
 /// outcomes. The finer steps ([`read`](World::read), [`decide`](World::decide),
@@ -44,9 +42,7 @@ pub struct World {
     saved: Ledger,
     /// Since when that is not what is remembered.
     unsaved_since: Option<Time>,
-    /// What the source would say if it were read.
-    declared: OrdMap<PodKey, Arc<Declared>>,
-    readable: bool,
+    sources: Sources,
     /// Something happened of which only a list can tell more: nothing is planned before it.
     unsure: bool,
     next_list: Time,
@@ -87,7 +83,7 @@ impl Default for World {
 }
 
 impl World {
-    /// A node with an empty engine and a source that declares nothing.
+    /// A node with an empty engine and a file source that declares nothing.
     pub fn new(node: Node) -> Self {
         let engine = Engine::new(START);
         let scripts = Scripts::default();
@@ -104,8 +100,7 @@ impl World {
             observed: Observed { at: START, ..Observed::default() },
             rounds: Rounds::default(),
             saved: Ledger::default(),
-            declared: OrdMap::new(),
-            readable: true,
+            sources: Sources::default(),
             unsaved_since: None,
             unsure: true,
             next_list: START,
@@ -116,7 +111,7 @@ impl World {
             flight: Vec::new(),
             scripts,
         };
-        world.read_source();
+        world.set_readable(SourceKind::File, true);
         world
     }
 
@@ -130,9 +125,9 @@ impl World {
         self.scripts.borrow_mut().insert((pod.clone(), container.to_owned()), Rc::new(program));
     }
 
-    /// The source declares a pod, new or changed.
-    pub fn declare(&mut self, pod: Pod, places: Places) {
-        let declared = Declared::new(&self.desired.node, SOURCE, pod, places);
+    /// A source declares a pod, new or changed.
+    pub fn declare(&mut self, source: SourceKind, pod: Pod, places: Places) {
+        let declared = Declared::new(&self.desired.node, source, pod, places);
         for (container, _) in declared.containers() {
             let key = (declared.key.clone(), container.name.clone());
             let is_init = declared.pod.spec.init_containers.iter().any(|c| c.name == container.name);
@@ -141,42 +136,40 @@ impl World {
                 self.scripts.borrow_mut().entry(key).or_insert(succeed);
             }
         }
-        self.declared.insert(declared.key.clone(), Arc::new(declared));
-        self.read_source();
+        self.sources.declare(declared);
+        self.read_sources();
     }
 
-    /// The source no longer declares a pod.
-    pub fn undeclare(&mut self, pod: &PodKey) {
-        self.declared.remove(pod);
-        self.read_source();
+    /// A source no longer declares a pod.
+    pub fn undeclare(&mut self, source: SourceKind, pod: &PodKey) {
+        self.sources.undeclare(source, pod);
+        self.read_sources();
     }
 
-    /// What the source declares, whether it can be read now or not.
+    /// What the sources declare, whether they can be read now or not, by name.
     pub fn declared(&self) -> impl Iterator<Item = &Arc<Declared>> {
-        self.declared.values()
+        self.sources.declared()
     }
 
-    /// From now on the source can be read, or cannot.
-    pub fn set_readable(&mut self, readable: bool) {
-        self.readable = readable;
-        self.read_source();
+    /// From now on a source can be read, or cannot.
+    pub fn set_readable(&mut self, source: SourceKind, readable: bool) {
+        self.sources.set_readable(source, readable);
+        self.read_sources();
     }
 
-    /// A source that cannot be read keeps its last good word.
-    fn read_source(&mut self) {
-        let slot = if self.readable {
-            Slot::Known(self.declared.clone())
-        } else {
-            let last = self.desired.slot(SOURCE).pods().cloned().unwrap_or_default();
-            Slot::Stale(last)
-        };
-        self.desired = self.desired.with_slot(SOURCE, slot);
+    /// Every source can be read.
+    pub(super) fn all_readable(&mut self) {
+        self.sources.all_readable();
+        self.read_sources();
+    }
+
+    fn read_sources(&mut self) {
+        self.desired = self.sources.read(&self.desired);
     }
 
     /// The agent is killed. A new one finds on the disk what was saved, and reads everything else anew.
     pub fn restart_agent(&mut self) {
-        let last = self.desired.slot(SOURCE).pods().cloned().unwrap_or_default();
-        self.desired = Desired::new(self.desired.node.clone()).with_slot(SOURCE, Slot::Stale(last));
+        self.desired = self.sources.recall(&self.desired);
         self.observed = Observed { at: self.now(), ledger: self.saved.clone(), ..Observed::default() };
         self.rounds = Rounds::default();
         self.flight.clear();
@@ -206,8 +199,8 @@ impl World {
 
     /// The first half of a round: what the engine's events tell, and a list when one is due.
     pub fn read(&mut self) {
-        if self.observed.listed && self.readable {
-            self.read_source();
+        if self.observed.listed {
+            self.read_sources();
         }
         let at = self.now();
         self.observed.at = at;

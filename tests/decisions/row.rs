@@ -237,6 +237,7 @@ fn instance(
         state,
         created_at: None,
         ip: None,
+        ports: Vec::new(),
         network_mode,
         config: None,
         probes: Probes::default(),

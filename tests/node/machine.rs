@@ -70,6 +70,7 @@ impl Machine {
         let log = File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
         let mut command = self.command();
         command.arg("run").arg("--config").arg(self.pods_dir()).arg("--node-name").arg(&self.node);
+        command.args(["--port", "0"]);
         command.arg("--state-dir").arg(self.dir.path().join("state")).arg("--socket").arg(self.socket());
         if let Some(engine) = &self.engine {
             command.arg("--engine").arg(engine).args(["--sync-frequency", "1s"]);

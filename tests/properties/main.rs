@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use play::{Step, Tale, come_to_rest, play};
 use podkeeper::model::{ContainerId, RestartPolicy, Uid};
-use podkeeper::plan::{Call, Cause, Fingerprint, Image, Observed, Rounds};
+use podkeeper::plan::{Call, Cause, Fingerprint, Image, Observed, Rounds, SourceKind};
 use podkeeper::sim::{Event, World};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence};
@@ -140,10 +140,13 @@ proptest! {
         let mut wrong = Vec::new();
         play(&tale, |world, step| {
             if let Step::Planned(planned) = step
-                && !world.desired.knows(podkeeper::sim::event::SOURCE)
             {
-                let removed = planned.iter().filter(|action| {
-                    matches!(action.cause, Cause::Removed { .. }) && world.desired.get(&action.pod).is_none()
+                let removed = planned.iter().filter(|action| match &action.cause {
+                    Cause::Removed { source } => {
+                        let known = SourceKind::parse(source).is_some_and(|source| world.desired.knows(source));
+                        !known && world.desired.get(&action.pod).is_none()
+                    }
+                    _ => false,
                 });
                 wrong.extend(removed.cloned());
             }
@@ -157,7 +160,7 @@ proptest! {
         let mut finished: BTreeSet<(Uid, String, String)> = BTreeSet::new();
         let mut wrong = Vec::new();
         let mut watch = |world: &World, step: Step| match step {
-            Step::Event(Event::Apply { pod }) => finished.retain(|(uid, _, _)| uid_of(world, pod) != Some(uid.clone())),
+            Step::Event(Event::Apply { pod, .. }) => finished.retain(|(uid, _, _)| uid_of(world, pod) != Some(uid.clone())),
             Step::Event(Event::Delete { .. } | Event::Started { .. }) => finished.clear(),
             // What was learnt in the last second may not be on disk yet.
             Step::Event(Event::AgentDies) => {

@@ -96,7 +96,10 @@ fn differences<'a>(container: &'a Container, seen: &'a Seen) -> impl Iterator<It
 /// Another pod has a node port that this one wants: who came first keeps it, and one of the two waits.
 fn waits_for_a_port(world: &World, declared: &Declared) -> bool {
     world.declared().filter(|other| other.key != declared.key).any(|other| {
-        declared.host_ports.iter().any(|port| other.host_ports.iter().any(|theirs| theirs.clashes(port)))
+        declared
+            .host_ports
+            .iter()
+            .any(|port| other.host_ports.iter().any(|theirs| theirs.at.clashes(&port.at)))
     })
 }
 

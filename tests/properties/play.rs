@@ -52,7 +52,7 @@ impl std::fmt::Debug for Tale {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (event, parts) in self.scenes() {
             let pod = match &event {
-                Event::Apply { pod } => serde_json::to_string(&pod.spec).unwrap_or_default(),
+                Event::Apply { pod, .. } => serde_json::to_string(&pod.spec).unwrap_or_default(),
                 _ => String::new(),
             };
             writeln!(f, "{event} {pod} then {parts:?}")?;

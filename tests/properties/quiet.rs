@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use podkeeper::model::{Pod, PodKey, Time};
-use podkeeper::plan::{Action, Desired, Fingerprint, PodObserved, Slot};
-use podkeeper::sim::event::SOURCE;
+use podkeeper::plan::{Action, Desired, Fingerprint, PodObserved, Slot, SourceKind};
 use podkeeper::sim::world::{START, nowhere};
 use podkeeper::sim::{Bytes, Event, Program, World, cast, rehearse};
 use proptest::prelude::*;
@@ -51,7 +50,7 @@ proptest! {
         let (mut told, mut deaf) = (World::default(), World::default());
         let (pod, container) = (PodKey::new("default", ["a", "b", "c"][usize::from(killed[0]) % 3]), "app".to_owned());
         let hits = [Event::Killed { pod: pod.clone(), container: container.clone() }, Event::Vanishes { pod, container }];
-        let events = pods.into_iter().map(|pod| Event::Apply { pod: Box::new(pod) }).chain(hits);
+        let events = pods.into_iter().map(|pod| Event::Apply { source: SourceKind::File, pod: Box::new(pod) }).chain(hits);
         for event in events {
             for (world, loses) in [(&mut told, false), (&mut deaf, true)] {
                 world.happen(&event);
@@ -67,7 +66,7 @@ proptest! {
     fn a_rehearsal_says_what_the_agent_then_does(pods in pods()) {
         let mut world = World::default();
         for pod in pods {
-            world.declare(pod, nowhere("a.yaml"));
+            world.declare(SourceKind::File, pod, nowhere("a.yaml"));
             world.read();
             let rehearsal = rehearse(&world.desired, &world.observed);
             prop_assert!(rehearsal.settled);
@@ -90,7 +89,7 @@ proptest! {
     fn an_upgrade_is_silent(pods in pods()) {
         let mut world = World::default();
         for pod in pods {
-            world.declare(pod, nowhere("a.yaml"));
+            world.declare(SourceKind::File, pod, nowhere("a.yaml"));
         }
         rest(&mut world)?;
         let mut observed = world.observed.clone();
@@ -115,10 +114,10 @@ proptest! {
             last.insert(pod.metadata.name.clone(), pod);
         }
         for pod in last.into_values().rev() {
-            world.declare(pod, nowhere("a.yaml"));
+            world.declare(SourceKind::File, pod, nowhere("a.yaml"));
         }
-        let Slot::Known(declared) = world.desired.slot(SOURCE) else { unreachable!("the source is read") };
-        let forwards = Desired::new(world.desired.node.clone()).with_slot(SOURCE, Slot::Known(declared.clone()));
+        let Slot::Known(declared) = world.desired.slot(SourceKind::File) else { unreachable!("the source is read") };
+        let forwards = Desired::new(world.desired.node.clone()).with_slot(SourceKind::File, Slot::Known(declared.clone()));
         world.read();
         let one = podkeeper::plan::plan(&world.desired, &world.observed);
         prop_assert_eq!(one, podkeeper::plan::plan(&forwards, &world.observed));
@@ -136,7 +135,7 @@ proptest! {
             Some(&seconds) => Program::exits(1, Duration::from_secs(seconds)),
             None => Program::FOREVER,
         });
-        world.declare(pod, nowhere("a.yaml"));
+        world.declare(SourceKind::File, pod, nowhere("a.yaml"));
         rest(&mut world)?;
         let mut expected = vec![START];
         let (mut at, mut streak) = (START, 0_u32);

@@ -24,6 +24,24 @@ fn of_two_pods_that_want_a_port_the_second_waits() {
 }
 
 #[test]
+fn the_heir_of_a_port_waits_until_the_leaving_pod_is_gone() {
+    let mut story = Story::new("A pod takes over the host port of one that leaves in the same moment.");
+    story.file("a.yaml", &on_port("a")).settles();
+    story.no_file("a.yaml").file("b.yaml", &on_port("b")).settles();
+    compare("sharing", "the_heir_of_a_port_waits_until_the_leaving_pod_is_gone", &story);
+}
+
+#[test]
+fn two_pods_that_swap_their_ports_both_come_back() {
+    let mut story = Story::new("Two pods swap their host ports: both go down first, then both come up.");
+    let (one, other) = (on_port("a"), on_port("b").replace("8080", "9090"));
+    story.file("a.yaml", &one).file("b.yaml", &other).settles();
+    let (one, other) = (one.replace("8080", "9090"), other.replace("9090", "8080"));
+    story.file("a.yaml", &one).file("b.yaml", &other).settles();
+    compare("sharing", "two_pods_that_swap_their_ports_both_come_back", &story);
+}
+
+#[test]
 fn a_port_taken_by_another_program_is_tried_again() {
     let mut story = Story::new("A host port that another program has is tried again until it is free.");
     story.happens(Event::PortTaken { protocol: Protocol::Tcp, port: 8080 });

@@ -15,6 +15,7 @@ use crate::model::Time;
 use crate::model::pod::Protocol;
 use crate::plan::config::{ContainerConfig, EngineResources, PortBinding};
 use crate::plan::labels;
+use crate::plan::ports::{NodePort, in_order};
 use crate::plan::{Exit, Instance, Role, State};
 
 type Labels = BTreeMap<String, String>;
@@ -35,6 +36,8 @@ pub(super) struct Listed<'a> {
     #[serde(borrow)]
     labels: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
     #[serde(default)]
+    ports: Option<Vec<ListedPort>>,
+    #[serde(default)]
     host_config: ListedHost,
     #[serde(default)]
     network_settings: NetworkSettings,
@@ -44,6 +47,17 @@ pub(super) struct Listed<'a> {
 #[serde(rename_all = "PascalCase", default)]
 struct ListedHost {
     network_mode: String,
+}
+
+/// A port that is exposed, and published when it has a number on the node. Only a running container has some.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct ListedPort {
+    #[serde(rename = "IP")]
+    ip: String,
+    public_port: Option<u16>,
+    #[serde(rename = "Type")]
+    protocol: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -141,6 +155,10 @@ impl Listed<'_> {
         instance.network_mode = self.host_config.network_mode.into();
         instance.created_at = Some(Time(self.created * 1000)).filter(|_| self.created > 0);
         instance.ip = sandbox_ip(&instance, &self.network_settings);
+        let published = self.ports.iter().flatten().filter_map(|port| {
+            Some(NodePort::new(Protocol::parse(&port.protocol)?, port.public_port?, &port.ip))
+        });
+        instance.ports = in_order(published.collect());
         Some(instance)
     }
 }
@@ -159,6 +177,9 @@ impl Detailed {
         instance.created_at = time(&self.created);
         instance.network_mode = config.network_mode.as_str().into();
         instance.ip = sandbox_ip(&instance, &self.network_settings);
+        if instance.is_alive() {
+            instance.ports = NodePort::of(&config.ports);
+        }
         instance.config = Some(Arc::new(config));
         Some(Inspected { instance, exit })
     }
@@ -254,9 +275,9 @@ fn ports(bindings: BTreeMap<String, Option<Vec<Binding>>>) -> Vec<PortBinding> {
     let mut ports: Vec<PortBinding> = Vec::new();
     for (port, bound) in bindings {
         let (number, protocol) = port.split_once('/').unwrap_or((&port, "tcp"));
-        let protocol =
-            [Protocol::Tcp, Protocol::Udp, Protocol::Sctp].into_iter().find(|p| p.lower() == protocol);
-        let (Ok(container_port), Some(protocol)) = (number.parse(), protocol) else { continue };
+        let (Ok(container_port), Some(protocol)) = (number.parse(), Protocol::parse(protocol)) else {
+            continue;
+        };
         ports.extend(bound.into_iter().flatten().filter_map(|binding| {
             let host_port = binding.host_port.parse().ok()?;
             Some(PortBinding { container_port, protocol, host_ip: binding.host_ip, host_port })
