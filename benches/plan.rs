@@ -132,6 +132,7 @@ fn settled(declared: &[Arc<Declared>]) -> Observed {
                 network_mode: network.into(),
                 config: None,
                 probes: Default::default(),
+                ports: Vec::new(),
             })
         });
         let key: PodKey = declared.key.clone();

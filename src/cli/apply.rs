@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::cli::declare::declare;
 use crate::cli::failure::Failure;
+use crate::cli::http_access::HttpAccess;
 use crate::cli::output::{self, Progress};
 use crate::cli::target::{SandboxImage, Target};
 use crate::cli::work::{End, Work};
@@ -26,7 +27,7 @@ use crate::plan::{Desired, Node, Observed, PodObserved, SourceKind, Wait};
 #[derive(clap::Args)]
 #[command(after_help = "Example:  podkeeper apply --timeout 2m /etc/podkeeper")]
 pub struct Args {
-    /// Manifests: files, directories, or - for standard input
+    /// Manifests: files, directories, URLs (http, https), or - for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
@@ -43,6 +44,9 @@ pub struct Args {
 
     #[command(flatten)]
     sandbox_image: SandboxImage,
+
+    #[command(flatten)]
+    http: HttpAccess,
 }
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
@@ -50,7 +54,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let _lock = NodeLock::take(&args.target.engine(), &args.target.node_name()).map_err(Failure::Error)?;
     let key = state.key().map_err(Failure::Error)?;
     let node = Node { name: args.target.node_name().into(), key, sandbox_image: args.sandbox_image.name() };
-    let desired = declare(&node, &args.paths)?;
+    let desired = declare(&node, &args.paths, &args.http)?;
     let deadline = Instant::now().checked_add(args.timeout).unwrap_or_else(far);
     live::block_on(async {
         let (engine, version) = live::connect(&args.target).await?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use im::OrdMap;
 
 use crate::cli::failure::Failure;
+use crate::cli::http_access::HttpAccess;
 use crate::cli::manifests;
 use crate::model::PodKey;
 use crate::model::read::Options;
@@ -14,9 +15,9 @@ use crate::plan::{Declared, Desired, Node, Slot, SourceKind};
 
 /// Everything the paths declare, as the source `file`. Diagnoses go to standard error; one error is enough
 /// to plan nothing, because a plan without the pod that could not be read would remove it.
-pub fn declare(node: &Node, paths: &[PathBuf]) -> Result<Desired, Failure> {
+pub fn declare(node: &Node, paths: &[PathBuf], http: &HttpAccess) -> Result<Desired, Failure> {
     let options = Options { node_name: Some(node.name.to_string()), ..Options::default() };
-    let readings = manifests::read(paths, &options)?;
+    let readings = manifests::read(paths, &options, http)?;
     let mut complain = io::stderr().lock();
     for diagnosis in readings.iter().flat_map(|reading| &reading.diagnoses) {
         let _ = writeln!(complain, "{diagnosis}");

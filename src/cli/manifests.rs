@@ -1,24 +1,27 @@
-//! Manifests that a command line names: files, directories, standard input.
+//! Manifests that a command line names: files, directories, URLs, standard input.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::cli::failure::Failure;
+use crate::cli::http_access::{HttpAccess, parse_url};
+use crate::cli::live::block_on;
 use crate::model::diagnosis::{Diagnosis, Severity};
 use crate::model::read::{self, MAX_BYTES, Options, Reading};
 use crate::model::{Place, PodKey};
 use crate::node::sources::file::{is_manifest, open_regular};
+use crate::node::sources::http::{Client, read_once};
 
 /// A file's name and its content.
 type Content = (String, Vec<u8>);
 
 /// Reads everything that the paths name, one reading for each file, in the order given. A pod that two files
 /// declare is an error of the later one.
-pub fn read(paths: &[PathBuf], options: &Options) -> Result<Vec<Reading>, Failure> {
+pub fn read(paths: &[PathBuf], options: &Options, http: &HttpAccess) -> Result<Vec<Reading>, Failure> {
     let mut contents = Vec::new();
     for path in paths {
-        gather(path, &mut contents)?;
+        gather(path, http, &mut contents)?;
     }
     let mut readings: Vec<_> =
         contents.iter().map(|(file, bytes)| read::read(file, bytes, options)).collect();
@@ -26,15 +29,13 @@ pub fn read(paths: &[PathBuf], options: &Options) -> Result<Vec<Reading>, Failur
     Ok(readings)
 }
 
-fn gather(path: &Path, contents: &mut Vec<Content>) -> Result<(), Failure> {
+fn gather(path: &Path, http: &HttpAccess, contents: &mut Vec<Content>) -> Result<(), Failure> {
     let name = path.to_string_lossy().into_owned();
     if name == "-" {
         let bytes = limited(io::stdin().lock()).map_err(|error| fail("-", &error))?;
         contents.push((name, bytes));
     } else if name.starts_with("http://") || name.starts_with("https://") {
-        return Err(Failure::error(format!(
-            "{name}: URLs are not supported yet: fetch it and give - as PATH"
-        )));
+        contents.push(fetched(&name, http)?);
     } else if path.is_dir() {
         let entries = std::fs::read_dir(path).map_err(|error| fail(&name, &error))?;
         let mut files = Vec::new();
@@ -53,6 +54,14 @@ fn gather(path: &Path, contents: &mut Vec<Content>) -> Result<(), Failure> {
         contents.push(content(path)?);
     }
     Ok(())
+}
+
+/// As the agent reads it: with the same limits, and never from where it would not.
+fn fetched(text: &str, http: &HttpAccess) -> Result<Content, Failure> {
+    let url = parse_url(text).map_err(Failure::Usage)?;
+    let client = Client::new(http.access()?);
+    let bytes = block_on(async { read_once(&client, &url).await.map_err(Failure::Error) })?;
+    Ok((url.to_string(), bytes))
 }
 
 fn content(path: &Path) -> Result<Content, Failure> {
@@ -116,7 +125,7 @@ mod tests {
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: x}]}\n";
 
     fn read_in(dir: &Path) -> Result<Vec<Reading>, Failure> {
-        read(&[dir.to_owned()], &Options::default())
+        read(&[dir.to_owned()], &Options::default(), &HttpAccess::default())
     }
 
     #[test]
@@ -149,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_a_missing_file_and_a_url_are_refused_at_once() {
+    fn a_pipe_a_missing_file_and_a_clouds_metadata_are_refused_at_once() {
         let dir = tempfile::tempdir().expect("a directory");
         let pipe = dir.path().join("x.yaml");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0)
@@ -157,9 +166,9 @@ mod tests {
         for (path, expected) in [
             (pipe, "not a regular file"),
             (dir.path().join("none.yaml"), "No such file"),
-            (PathBuf::from("https://x.example/pod.yaml"), "not supported yet"),
+            (PathBuf::from("http://169.254.169.254/pod.yaml"), "a link-local address"),
         ] {
-            match read(std::slice::from_ref(&path), &Options::default()) {
+            match read(std::slice::from_ref(&path), &Options::default(), &HttpAccess::default()) {
                 Err(Failure::Error(message)) => assert!(message.contains(expected), "{message}"),
                 other => panic!("{}: {other:?}", path.display()),
             }

@@ -10,6 +10,7 @@ use crate::cli::changes::Changes;
 use crate::cli::declare::declare;
 use crate::cli::escape::Safe;
 use crate::cli::failure::Failure;
+use crate::cli::http_access::HttpAccess;
 use crate::cli::output::{self, Format, Paint};
 use crate::cli::snapshot::Snapshot;
 use crate::cli::target::{SandboxImage, Target};
@@ -26,7 +27,7 @@ use crate::sim::rehearse;
 #[command(after_help = "Examples:  podkeeper plan web.yaml\n           \
                                    podkeeper plan --observed node1.json --detailed-exitcode /etc/podkeeper")]
 pub struct Args {
-    /// Manifests: files, directories, or - for standard input
+    /// Manifests: files, directories, URLs (http, https), or - for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
@@ -39,6 +40,9 @@ pub struct Args {
 
     #[command(flatten)]
     sandbox_image: SandboxImage,
+
+    #[command(flatten)]
+    http: HttpAccess,
 
     /// How to print the plan
     #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
@@ -54,7 +58,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         Some(file) => offline(&args, Snapshot::read(file)?)?,
         None => {
             let node = node(args.target.node_name(), &args);
-            let desired = declare(&node, &args.paths)?;
+            let desired = declare(&node, &args.paths, &args.http)?;
             let observed = live::block_on(async {
                 let (engine, version) = live::connect(&args.target).await?;
                 let mut observed = live::list(&engine, &args.target, &version).await?;
@@ -98,7 +102,7 @@ fn offline(args: &Args, snapshot: Snapshot) -> Result<(Desired, Observed), Failu
         )));
     }
     let node = node(name, args);
-    let desired = declare(&node, &args.paths)?;
+    let desired = declare(&node, &args.paths, &args.http)?;
     if state::known_key(&args.target.state_dir()).is_none() && !snapshot.observed.pods.is_empty() {
         return Err(Failure::error(format!(
             "no node key can be read in {}, and without it nobody can tell whether what runs on {} is what is \

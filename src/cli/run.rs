@@ -1,5 +1,7 @@
 //! `podkeeper run`: the agent.
 
+mod http;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,7 +9,6 @@ use std::time::Duration;
 
 use crate::cli::failure::Failure;
 use crate::cli::live::block_on;
-use crate::cli::not_yet::NotYet;
 use crate::cli::target::{SandboxImage, Target};
 use crate::node::agent::{self, Agent};
 use crate::node::api::tcp::Tcp;
@@ -15,7 +16,7 @@ use crate::node::api::{Api, Limits, bind, default_socket, stopping};
 use crate::node::bollard::{Endpoint, Engine};
 use crate::node::clock::Clock;
 use crate::node::lock::NodeLock;
-use crate::node::sources::watch;
+use crate::node::sources::{http as http_source, watch};
 use crate::node::state::StateDir;
 use crate::node::store::Store;
 use crate::plan::{Node, SourceKind};
@@ -30,6 +31,9 @@ pub struct Args {
     /// Manifest file, or directory of manifests (*.yaml, *.yml, *.json)
     #[arg(long, env = "PODKEEPER_CONFIG", hide_env_values = true, value_name = "PATH")]
     config: Option<PathBuf>,
+
+    #[command(flatten)]
+    http: http::HttpSource,
 
     #[command(flatten)]
     etcd: etcd::Etcd,
@@ -73,9 +77,6 @@ pub struct Args {
     /// Believe a source at once that takes back most or all of its pods
     #[arg(long, env = "PODKEEPER_ALLOW_MASS_DELETE", hide_env_values = true)]
     allow_mass_delete: bool,
-
-    #[command(flatten)]
-    not_yet: NotYet,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -94,7 +95,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
-    args.not_yet.refuse()?;
+    let http = args.http.settings()?;
     log_to_stderr(args.log_format);
     let clock = Clock::start();
     let endpoint = Endpoint::parse(&args.target.engine()).map_err(Failure::Usage)?;
@@ -106,6 +107,14 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         key: state.key().map_err(Failure::Error)?,
         sandbox_image: args.sandbox_image.name(),
     };
+    let http = http.map(|(urls, check, access)| http_source::Settings {
+        urls,
+        access,
+        node: node.clone(),
+        check,
+        allow_mass_delete: args.allow_mass_delete,
+        kept: state.kept("manifests-http"),
+    });
     let kept = state.kept("manifests");
     let etcd = args.etcd.ready(&node, &state, args.allow_mass_delete)?;
     let tcp = args.tcp.settings(&args.target.state_dir(), args.target.node_name());
@@ -118,22 +127,28 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         concurrency: args.engine_concurrency.map_or_else(default_concurrency, usize::from),
     };
     let socket = args.socket.unwrap_or_else(default_socket);
-    let source = args.config.map(|path| watch::Settings {
+    let file = args.config.map(|path| watch::Settings {
         path,
         node: node.clone(),
         check: args.file_check_frequency,
         allow_mass_delete: args.allow_mass_delete,
         kept,
     });
-    block_on(serve(settings, node, source, etcd, socket, tcp))?;
+    block_on(serve(settings, node, Sources { file, http, etcd }, socket, tcp))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where pods come from.
+struct Sources {
+    etcd: Option<etcd::Ready>,
+    file: Option<watch::Settings>,
+    http: Option<http_source::Settings>,
 }
 
 async fn serve(
     settings: agent::Settings,
     node: Node,
-    source: Option<watch::Settings>,
-    etcd: Option<etcd::Ready>,
+    sources: Sources,
     socket: PathBuf,
     tcp: Option<Tcp>,
 ) -> Result<(), Failure> {
@@ -150,16 +165,18 @@ async fn serve(
     }
     let store = Store::new(node);
     let mut wakers = Vec::new();
-    if let Some(source) = source {
-        let started = watch::spawn(source, store.writer(SourceKind::File), clock);
-        let started = started.map_err(|error| Failure::error(format!("cannot start a thread: {error}")))?;
-        wakers.push(started);
+    if let Some(file) = sources.file {
+        let started = watch::spawn(file, store.writer(SourceKind::File), clock);
+        wakers.push(started.map_err(|error| Failure::error(format!("cannot start a thread: {error}")))?);
     }
-    let etcd = etcd.map(|etcd| etcd.start(store.writer(SourceKind::Etcd), clock));
+    if let Some(http) = sources.http {
+        wakers.push(http_source::spawn(http, store.writer(SourceKind::Http), clock));
+    }
+    let etcd = sources.etcd.map(|etcd| etcd.start(store.writer(SourceKind::Etcd), clock));
     wakers.extend(etcd.iter().map(|(waker, _)| waker.clone()));
     if wakers.is_empty() {
         tracing::warn!(
-            "no source of pods is named (--config, --etcd-servers): nothing will be started or removed"
+            "no source of pods is named (--config, --manifest-url, --etcd-servers): nothing will be started or removed"
         );
     }
     let agent = Agent::new(settings, store.reader(), wakers);

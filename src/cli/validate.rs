@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use crate::cli::failure::Failure;
+use crate::cli::http_access::HttpAccess;
 use crate::cli::{manifests, output};
 use crate::model::diagnosis::{Diagnosis, Severity};
 use crate::model::read::{Options, Reading};
@@ -17,7 +18,7 @@ use crate::model::read::{Options, Reading};
                         Examples:  podkeeper validate web.yaml\n           \
                                    podkeeper validate -o sarif manifests/ > podkeeper.sarif")]
 pub struct Args {
-    /// Manifests: files, directories, or - for standard input
+    /// Manifests: files, directories, URLs (http, https), or - for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
@@ -32,6 +33,9 @@ pub struct Args {
     /// The node the pods are for, to warn of a nodeName that is another's
     #[arg(long, value_name = "NAME")]
     node_name: Option<String>,
+
+    #[command(flatten)]
+    http: HttpAccess,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -50,7 +54,7 @@ enum Unknown {
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let options = Options { lenient: args.validate == Unknown::Warn, node_name: args.node_name };
-    let readings = manifests::read(&args.paths, &options)?;
+    let readings = manifests::read(&args.paths, &options, &args.http)?;
     output::print(match args.output {
         Format::Text => text(&readings),
         Format::Json => pretty(&as_json(&readings)),

@@ -214,7 +214,10 @@ impl Agent {
         let at = self.settings.clock.now();
         self.observed.at = at;
         match input {
-            Input::Declared => self.desired = self.declarations.borrow_and_update().desired.clone(),
+            Input::Declared => {
+                self.desired = self.declarations.borrow_and_update().desired.clone();
+                observer::heirs(&mut self.observed, &self.desired);
+            }
             Input::Link(change) => self.linked(change),
             Input::Listed(Ok(instances)) => {
                 self.listing = None;

@@ -27,6 +27,13 @@ pub struct Kept<T> {
     of: PhantomData<fn() -> T>,
 }
 
+/// The place, not the value.
+impl<T> Clone for Kept<T> {
+    fn clone(&self) -> Self {
+        Self { now: self.now.clone(), before: self.before.clone(), of: PhantomData }
+    }
+}
+
 impl<T: Serialize + DeserializeOwned> Kept<T> {
     pub fn new(dir: &Path, name: &str) -> Self {
         Self {

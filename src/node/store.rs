@@ -55,7 +55,8 @@ pub struct Store {
     sender: Arc<watch::Sender<Declarations>>,
 }
 
-/// The handle of one source: writes into its slot, and nothing else.
+/// The handle of one source: writes into its slot, and nothing else. A source that starts again takes a clone.
+#[derive(Clone)]
 pub struct Writer {
     kind: SourceKind,
     sender: Arc<watch::Sender<Declarations>>,

@@ -181,9 +181,25 @@ fn about(observed: &Observed, action: &Action) -> Option<(Uid, Option<Fingerprin
     }
 }
 
+/// Remembers who declares what runs: a pod that another source has taken over goes when that one lets go of
+/// it, whatever its labels say.
+pub fn heirs(observed: &mut Observed, desired: &Desired) {
+    for declared in desired.pods().values() {
+        let Some(pod) = observed.pods.get(&declared.key) else { continue };
+        let ledger = &mut observed.ledger.pods;
+        let remembered = ledger.get(&declared.uid).and_then(|pod| pod.source);
+        let labelled = || pod.instances.iter().find(|i| i.uid == declared.uid).and_then(|i| i.source);
+        let known = remembered.or_else(labelled);
+        if known.is_some_and(|source| source != declared.source) {
+            Arc::make_mut(ledger.entry(declared.uid.clone()).or_default()).source = Some(declared.source);
+        }
+    }
+}
+
 /// Forgets what concerns nobody any more: memory of pods that no source declares and of which nothing is
 /// left on the engine. What an unread source may still declare is kept.
 pub fn tidy(observed: &mut Observed, desired: &Desired) {
+    heirs(observed, desired);
     let live: BTreeSet<&Uid> = desired
         .pods()
         .values()

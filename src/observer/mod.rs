@@ -17,7 +17,7 @@ mod hints;
 mod memory;
 
 pub use hints::{Hint, hint};
-pub use memory::tidy;
+pub use memory::{heirs, tidy};
 
 /// A full list of the engine: replaces all instances, and keeps what was inspected of those that are in the
 /// same state as before.

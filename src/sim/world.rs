@@ -201,6 +201,7 @@ impl World {
     pub fn read(&mut self) {
         if self.observed.listed {
             self.read_sources();
+            observer::heirs(&mut self.observed, &self.desired);
         }
         let at = self.now();
         self.observed.at = at;

@@ -48,6 +48,16 @@ fn a_loser_that_says_the_same_takes_over_without_a_restart() {
 }
 
 #[test]
+fn a_pod_that_another_source_took_over_goes_when_that_one_lets_go() {
+    let mut story = Story::new("Who declared a pod last decides when it goes, not who made its containers.");
+    story.file("web.yaml", WEB).says(SourceKind::Etcd, "pods/default/web", WEB).settles();
+    story.no_file("web.yaml").settles();
+    story.happens(Event::SourceGoesStale { source: SourceKind::File });
+    story.takes_back(SourceKind::Etcd, "pods/default/web").settles();
+    compare("sources", "a_pod_that_another_source_took_over_goes_when_that_one_lets_go", &story);
+}
+
+#[test]
 fn a_change_of_the_loser_changes_nothing() {
     let mut story = Story::new("What a source says in vain leads to nothing, now and when it changes.");
     story.file("web.yaml", WEB).settles();

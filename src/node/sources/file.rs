@@ -226,7 +226,8 @@ fn stamp(meta: &Metadata) -> Stamp {
     }
 }
 
-fn digest(bytes: &[u8]) -> u128 {
+/// Of a content, to know it again.
+pub fn digest(bytes: &[u8]) -> u128 {
     let mut hasher = SipHasher24::new();
     hasher.write(bytes);
     hasher.finish128().as_u128()

@@ -5,6 +5,7 @@ mod brake;
 #[cfg(feature = "etcd")]
 pub mod etcd;
 pub mod file;
+pub mod http;
 pub mod publish;
 pub mod reading;
 pub mod settle;

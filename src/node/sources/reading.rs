@@ -37,6 +37,8 @@ pub enum Look {
 pub enum Seen {
     /// As it was, or still changing: what was read of it stays.
     Same,
+    /// It was not looked at this time, or in vain: what was read of it stays.
+    Unasked,
     /// Its content changed. The digest tells whether the last one was the same after all.
     Read { digest: u128, reading: Reading },
     /// It holds nothing but space and comments. A writer leaves that who has just begun, or who failed, so it
@@ -168,8 +170,12 @@ impl Manifests {
     }
 
     pub fn fold(&mut self, look: Look) -> Said {
+        let mut unasked = BTreeSet::new();
         let explicitly_empty = match look {
             Look::Files(files) => {
+                let waits =
+                    |(name, seen): &(Arc<str>, Seen)| matches!(seen, Seen::Unasked).then(|| name.clone());
+                unasked.extend(files.iter().filter_map(waits));
                 self.whole = !self.take(OrdMap::new(), files);
                 Some(self.whole && self.files.values().all(|file| file.says_nothing()))
             }
@@ -190,7 +196,7 @@ impl Manifests {
         let (pods, doubles) = self.merge();
         let unknown = self.files.values().any(|file| file.unknown);
         self.complete |= self.whole && !unknown;
-        let (held, again) = self.brake(pods, explicitly_empty);
+        let (held, again) = self.brake(pods, &unasked, explicitly_empty);
         let slot =
             if self.complete { Slot::Known(self.said.clone()) } else { Slot::Stale(self.said.clone()) };
         let error = (!self.complete && unknown).then(|| {
@@ -223,8 +229,8 @@ impl Manifests {
         for (name, seen) in files {
             let previous = self.files.get(&name);
             let file = match (seen, previous) {
-                (Seen::Same, Some(previous)) => previous.clone(),
-                (Seen::Same, None) => {
+                (Seen::Same | Seen::Unasked, Some(previous)) => previous.clone(),
+                (Seen::Same | Seen::Unasked, None) => {
                     unsettled = true;
                     continue;
                 }
@@ -281,11 +287,18 @@ impl Manifests {
     }
 
     /// Says the new set, except for removals that are not believed yet.
-    fn brake(&mut self, mut pods: Pods, explicitly_empty: Option<bool>) -> (Option<String>, bool) {
+    fn brake(
+        &mut self,
+        mut pods: Pods,
+        unasked: &BTreeSet<Arc<str>>,
+        explicitly_empty: Option<bool>,
+    ) -> (Option<String>, bool) {
         let removed: BTreeSet<PodKey> =
             self.said.keys().filter(|key| !pods.contains_key(*key)).cloned().collect();
+        let looked = |key: &PodKey| self.said.get(key).is_none_or(|pod| !unasked.contains(&pod.places.file));
+        let before = self.said.len();
         let explicit = explicitly_empty.unwrap_or_else(|| self.were_deleted(&removed));
-        let verdict = self.brake.judge(self.said.len(), removed.clone(), explicit, self.allow_mass_delete);
+        let verdict = self.brake.judge(before, &removed, looked, explicit, self.allow_mass_delete);
         let (held, again) = match verdict {
             Verdict::Go => (None, false),
             Verdict::Again(why) => (Some(why), true),

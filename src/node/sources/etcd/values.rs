@@ -61,7 +61,7 @@ impl Values {
                 let seen = self.parse(manifests, &name, entry, &uid, |reading| only(reading, &pod, &uid));
                 let is_good = match &seen {
                     Seen::Read { reading, .. } => reading.pods.iter().all(|read| read.pod.is_some()),
-                    Seen::Same => true,
+                    Seen::Same | Seen::Unasked => true,
                     Seen::Blank | Seen::Unreadable(_) => false,
                 };
                 if is_good {

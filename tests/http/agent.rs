@@ -1,0 +1,109 @@
+//! The built binary with URLs: `run` without an engine, and the commands that take a URL for a PATH.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::rig::manifests;
+use crate::server::{Server, response};
+
+/// Far beyond what any step takes; only a failing test waits so long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Agent(Child);
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn podkeeper() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_podkeeper"));
+    command.env_remove("PODKEEPER_CONFIG").env_remove("PODKEEPER_MANIFEST_URL");
+    command
+}
+
+fn start(dir: &Path, urls: &str) -> Agent {
+    let log = File::create(dir.join("log")).unwrap();
+    let mut command = podkeeper();
+    command.args(["run", "--engine", "unix:///nonexistent/docker.sock", "--node-name", "n"]);
+    command.arg("--state-dir").arg(dir.join("state")).arg("--socket").arg(dir.join("socket"));
+    command.env("PODKEEPER_MANIFEST_URL", urls).env("PODKEEPER_MANIFEST_URL_HEADER", "X-Key: canary");
+    command.env("NO_COLOR", "1").args(["-http_check_frequency=1h"]);
+    Agent(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
+}
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "not seen: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn the_agent_reads_urls_wakes_by_a_signal_and_writes_no_secret_anywhere() {
+    let (server, dir) = (Server::start(), tempfile::tempdir().unwrap());
+    server.answer(response(200, &[], &manifests(&["web"])));
+    let secret = server.url("/pods").replace("//", "//me:canary@");
+    let mut agent = start(dir.path(), &format!("{secret} {}", server.url("/more?sig=canary")));
+    let log = || fs::read_to_string(dir.path().join("log")).unwrap();
+    until("both URLs asked for", || server.asked().len() >= 2);
+    assert!(server.asked().iter().all(|asked| asked.contains("x-key: canary")));
+    server.answer(response(503, &[], b""));
+    let pid = rustix::process::Pid::from_child(&agent.0);
+    // The agent reads its signals once it serves.
+    until("the socket", || dir.path().join("socket").exists());
+    rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    until("the failure in the log", || log().contains("503 Service Unavailable"));
+    assert!(log().contains("its pods are kept as they are"), "{}", log());
+    // An orderly end leaves everything on disk.
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(agent.0.wait().unwrap().success());
+    let kept = fs::read_to_string(dir.path().join("state/manifests-http.json")).unwrap();
+    assert!(kept.contains("web") && !kept.contains("canary"), "{kept}");
+    assert!(!log().contains("canary"), "{}", log());
+}
+
+#[test]
+fn validate_takes_a_url() {
+    let server = Server::start();
+    let wrong = String::from_utf8(manifests(&["web"])).unwrap().replace("image:", "imaeg: x, image:");
+    server.answer(response(200, &[], wrong.as_bytes()));
+    let url = server.url("/pods").replace("//", "//me:canary@");
+    let output =
+        podkeeper().args(["validate", &url, "--manifest-url-header", "X-Node: n1"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.starts_with(&format!("{}:5:", server.url("/pods"))) && text.contains("imaeg"), "{text}");
+    assert!(server.asked()[0].contains("x-node: n1"));
+    server.answer(response(404, &[], b""));
+    let output = podkeeper().args(["validate", &url]).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.starts_with(&format!("error: {} cannot be read", server.url("/pods"))), "{text}");
+}
+
+#[test]
+fn wrong_flags_are_refused_without_repeating_what_is_secret() {
+    for (flags, words) in [
+        (&["--manifest-url", "ftp://me:canary@h/x"][..], "only http and https"),
+        (&["--manifest-url", "http://a@h/x", "--manifest-url", "http://b:canary@h/x"], "is given twice"),
+        (&["--manifest-url-header", "Host: canary"], "host is set by podkeeper itself"),
+        (&["--manifest-url-header", "canary"], "without a colon"),
+        (
+            &["--manifest-url-token-file", "x", "--manifest-url-header", "Authorization: canary"],
+            "contradict each other",
+        ),
+        (&["--manifest-url-client-cert-file", "x"], "--manifest-url-client-key-file"),
+        (&["--http-check-frequency", "0s"], "must be longer than nothing"),
+    ] {
+        let output = podkeeper().arg("run").args(flags).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {text}");
+        assert!(text.contains(words) && !text.contains("canary"), "{flags:?}: {text}");
+    }
+}
