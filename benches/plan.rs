@@ -133,6 +133,7 @@ fn settled(declared: &[Arc<Declared>]) -> Observed {
                 ports: Vec::new(),
                 config: None,
                 probes: Default::default(),
+                ports: Vec::new(),
             })
         });
         let key: PodKey = declared.key.clone();

@@ -1,4 +1,4 @@
-# Sourced by the other scripts: an engine that answers, a demo image, a Rust toolchain.
+# Sourced by the other scripts: an engine that answers, a demo image, a Rust toolchain, etcd.
 #
 # Everything here may be called again at any time, says what it changes, and ends with one clear line
 # when it cannot go on. Knobs, all optional:
@@ -48,6 +48,21 @@ ensure_rust() {
     command -v cargo >/dev/null || die "there is no cargo: install Rust 1.88 or newer (https://rustup.rs), then run $0 again"
     # Rust links with the C compiler's driver, which a bare machine does not have.
     command -v cc >/dev/null || install_packages gcc libc6-dev
+    ensure_protoc
+}
+
+# The etcd source is made from etcd's .proto files, and those include protobuf's own, a package of its own.
+ensure_protoc() {
+    [ -z "${PROTOC:-}" ] || return 0
+    if command -v protoc >/dev/null && [ -e "$(dirname "$(command -v protoc)")/../include/google/protobuf/descriptor.proto" ]; then
+        return
+    fi
+    install_packages protobuf-compiler libprotobuf-dev
+}
+
+# The tests of the etcd source start servers of their own; the package's service is not used.
+ensure_etcd() {
+    command -v etcd >/dev/null || install_packages etcd-server
 }
 
 # --- the engine ---------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ mod live;
 mod look;
 mod man;
 mod manifests;
-mod not_yet;
 mod observe;
 mod output;
 mod plan;
@@ -52,7 +51,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::Args),
+    Run(Box<run::Args>),
     Plan(plan::Args),
     Apply(apply::Args),
     Validate(validate::Args),
@@ -75,7 +74,7 @@ pub fn main() -> ExitCode {
         }
     };
     let result = match command {
-        Command::Run(args) => run::run(args),
+        Command::Run(args) => run::run(*args),
         Command::Plan(args) => plan::run(args),
         Command::Apply(args) => apply::run(args),
         Command::Validate(args) => validate::run(args),

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use crate::cli::failure::Failure;
 use crate::cli::live::block_on;
-use crate::cli::not_yet::NotYet;
 use crate::cli::target::{SandboxImage, Target};
 use crate::node::agent::{self, Agent};
 use crate::node::api::kube::Kube;
@@ -25,6 +24,7 @@ use crate::node::store::Store;
 use crate::plan::{Node, SourceKind};
 
 mod api;
+mod etcd;
 
 /// Run the agent: keep the engine equal to the manifests, until a signal
 #[derive(clap::Args)]
@@ -36,6 +36,9 @@ pub struct Args {
 
     #[command(flatten)]
     http: http::HttpSource,
+
+    #[command(flatten)]
+    etcd: etcd::Etcd,
 
     #[command(flatten)]
     target: Target,
@@ -76,9 +79,6 @@ pub struct Args {
     /// Believe a source at once that takes back most or all of its pods
     #[arg(long, env = "PODKEEPER_ALLOW_MASS_DELETE", hide_env_values = true)]
     allow_mass_delete: bool,
-
-    #[command(flatten)]
-    not_yet: NotYet,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -97,7 +97,6 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
-    args.not_yet.refuse()?;
     let http = args.http.settings()?;
     log_to_stderr(args.log_format);
     let clock = Clock::start();
@@ -119,6 +118,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         kept: state.kept("manifests-http"),
     });
     let kept = state.kept("manifests");
+    let etcd = args.etcd.ready(&node, &state, args.allow_mass_delete)?;
     let written = {
         let (node, kept) = (node.clone(), state.kept("api"));
         move |snapshots| written::Settings {
@@ -145,12 +145,13 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         allow_mass_delete: args.allow_mass_delete,
         kept,
     });
-    block_on(serve(settings, node, Sources { file, http }, written, socket, tcp))?;
+    block_on(serve(settings, node, Sources { file, http, etcd }, written, socket, tcp))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Where pods come from.
 struct Sources {
+    etcd: Option<etcd::Ready>,
     file: Option<watch::Settings>,
     http: Option<http_source::Settings>,
 }
@@ -183,14 +184,19 @@ async fn serve(
     if let Some(http) = sources.http {
         wakers.push(http_source::spawn(http, store.writer(SourceKind::Http), clock));
     }
+    let etcd = sources.etcd.map(|etcd| etcd.start(store.writer(SourceKind::Etcd), clock));
+    wakers.extend(etcd.iter().map(|(waker, _)| waker.clone()));
     if wakers.is_empty() {
         tracing::info!(
-            "no manifests are named (--config, --manifest-url): pods are what is written through the API"
+            "no manifests are named (--config, --manifest-url, --etcd-servers): pods are what is written through the API"
         );
     }
     let engine = settings.engine.clone();
     let agent = Agent::new(settings, store.reader(), wakers);
     let snapshots = agent.snapshots();
+    if let Some((_, write_back)) = etcd {
+        write_back.start(&agent);
+    }
     let written = written::spawn(written(snapshots.clone()), store.writer(SourceKind::Api), clock);
     let kube = Kube::new(written, snapshots.clone(), engine);
     let api = Api { snapshots, clock, limits: Limits::default(), kube, tcp };

@@ -23,6 +23,7 @@ use crate::executor::{self, Outcome};
 use crate::model::PodKey;
 use crate::node::bollard::Engine;
 use crate::node::clock::Clock;
+use crate::node::events::Events;
 use crate::node::snapshot::{EngineStatus, Snapshot, Snapshots};
 use crate::node::sources::wake::Waker;
 use crate::node::state::StateDir;
@@ -139,6 +140,11 @@ impl Agent {
     /// What others may read of it.
     pub fn snapshots(&self) -> Snapshots {
         Snapshots::new(self.snapshots.subscribe(), self.declarations.clone())
+    }
+
+    /// Where it tells what happens to pods.
+    pub fn events(&self) -> Events {
+        self.journal.events.clone()
     }
 
     /// Runs until SIGTERM or SIGINT. Containers stay as they are.
@@ -315,7 +321,7 @@ impl Agent {
             if stops {
                 self.checkpoint.finish(&self.settings.state, &self.observed.ledger);
             }
-            self.journal.waits(self.rounds.waits());
+            self.journal.waits(self.observed.at, self.rounds.waits());
         }
         self.checkpoint.tend(&self.settings.state, &self.observed.ledger);
         let sources = self.declarations.borrow().sources.clone();

@@ -19,7 +19,7 @@ mod host;
 pub mod kube;
 mod limits;
 mod overview;
-mod pods;
+pub mod pods;
 pub mod refusal;
 mod routes;
 mod server;

@@ -5,6 +5,7 @@ pub mod api;
 pub mod bollard;
 pub mod chance;
 pub mod clock;
+pub mod events;
 pub mod keep;
 pub mod lock;
 pub mod sandbox_image;

@@ -1,4 +1,4 @@
-//! What the agent logs: one line for each action, and one for each wait that is new.
+//! What the agent logs, and tells as events: one line for each action, and one for each wait that is new.
 //!
 //! The same trouble of the same container is told once a minute. Values of env are in no line: actions and
 //! causes never hold them.
@@ -11,6 +11,7 @@ use im::OrdMap;
 
 use crate::executor::Outcome;
 use crate::model::{ContainerId, PodKey, Time};
+use crate::node::events::{Event, Events, Kind};
 use crate::plan::{Action, Call, Observed, Wait};
 
 /// How long the same trouble stays untold.
@@ -22,6 +23,7 @@ pub(super) struct Journal {
     told: BTreeMap<(PodKey, String), (String, Time)>,
     waits: BTreeMap<(PodKey, Option<String>), (&'static str, String)>,
     lookalikes: OrdMap<ContainerId, Arc<str>>,
+    pub events: Events,
 }
 
 impl Journal {
@@ -37,13 +39,25 @@ impl Journal {
             Outcome::Done(_) if action.call.is_look() => {
                 return tracing::debug!(%pod, container, action = call, %cause, ?took);
             }
-            Outcome::Done(_) => return tracing::info!(%pod, container, action = call, %cause, ?took),
+            Outcome::Done(_) => {
+                // The kubelet says nothing of a sandbox that does as it should.
+                if let Some(reason) = done(&action.call).filter(|_| action.container.is_some()) {
+                    self.tell(at, action, Kind::Normal, reason, format!("{call}: {cause}"));
+                }
+                return tracing::info!(%pod, container, action = call, %cause, ?took);
+            }
             Outcome::Refused(error) | Outcome::Uncertain(error) => error.to_string(),
         };
         if self.is_news(at, pod, format!("{container} {call}"), &error) {
             let error = printable(&error);
+            self.tell(at, action, Kind::Warning, failed(action), format!("{call}: {error}"));
             tracing::warn!(%pod, container, action = call, %cause, ?took, error);
         }
+    }
+
+    fn tell(&self, at: Time, action: &Action, kind: Kind, reason: &'static str, message: String) {
+        let (pod, container) = (action.pod.clone(), action.container.clone());
+        self.events.tell(Event { at, pod, container, kind, reason, message });
     }
 
     fn is_news(&mut self, at: Time, pod: &PodKey, about: String, error: &str) -> bool {
@@ -69,14 +83,19 @@ impl Journal {
     }
 
     /// Tells the waits that are new since the last round.
-    pub fn waits<'a>(&mut self, waits: impl Iterator<Item = &'a Wait>) {
+    pub fn waits<'a>(&mut self, at: Time, waits: impl Iterator<Item = &'a Wait>) {
         let mut now = BTreeMap::new();
         for Wait { pod, container, until, reason } in waits {
             let key = (pod.clone(), container.clone());
             let value = (reason.word, reason.message.clone());
             if self.waits.get(&key) != Some(&value) {
-                let container = container.as_deref().unwrap_or("POD");
                 let (until, why) = (until.map(|until| until.to_string()), printable(&reason.message));
+                if !is_a_step(reason.word) {
+                    let (pod, container, message) = (pod.clone(), container.clone(), why.clone());
+                    let (kind, reason) = (Kind::Warning, reason.word);
+                    self.events.tell(Event { at, pod, container, kind, reason, message });
+                }
+                let container = container.as_deref().unwrap_or("POD");
                 if is_a_step(reason.word) {
                     tracing::debug!(%pod, container, reason = reason.word, until, why, "waits");
                 } else {
@@ -97,6 +116,30 @@ fn is_a_step(word: &str) -> bool {
 /// An engine's text on one line, without control characters.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The reason of an event in the kubelet's words (`pkg/kubelet/events/event.go`); none for what it tells nobody.
+fn done(call: &Call) -> Option<&'static str> {
+    match call {
+        Call::PullImage { .. } => Some("Pulled"),
+        Call::CreateContainer { .. } => Some("Created"),
+        Call::StartContainer { .. } => Some("Started"),
+        Call::StopContainer { .. } => Some("Killing"),
+        Call::UpdateContainer { .. } => Some("ResizeCompleted"),
+        Call::InspectImage { .. }
+        | Call::InspectContainer { .. }
+        | Call::LoadSandboxImage { .. }
+        | Call::CreateSandbox { .. }
+        | Call::UnpauseContainer { .. }
+        | Call::RemoveContainer { .. } => None,
+    }
+}
+
+fn failed(action: &Action) -> &'static str {
+    if matches!(action.call, Call::StopContainer { .. } | Call::UnpauseContainer { .. }) {
+        return "FailedKillPod";
+    }
+    if action.container.is_some() { "Failed" } else { "FailedCreatePodSandBox" }
 }
 
 fn word(call: &Call) -> &'static str {

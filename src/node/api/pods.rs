@@ -92,7 +92,7 @@ fn resources(item: &mut Value, container: &Container) {
     }
 }
 
-pub(super) fn status_of(status: &PodStatus) -> Value {
+pub fn status_of(status: &PodStatus) -> Value {
     let mut object = json!({
         "phase": status.phase,
         // The word of the table, which `kubectl` puts together from the containers.

@@ -3,6 +3,8 @@
 pub mod api;
 pub mod backoff;
 mod brake;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 pub mod file;
 pub mod http;
 pub mod publish;

@@ -25,6 +25,11 @@ type Claim<'a> = (&'a Arc<str>, &'a Arc<Declared>);
 pub enum Look {
     /// All files that count, by name. Complete: what is not here is gone.
     Files(Vec<(Arc<str>, Seen)>),
+    /// All keys of a database, as it has them now. Complete too; but that one is missing does not say that
+    /// somebody took it away: the database may have been restored from an old backup.
+    Listed(Vec<(Arc<str>, Seen)>),
+    /// What became of some of them since the last look, seen one by one. `None` was deleted by somebody.
+    Changes(Vec<(Arc<str>, Option<Seen>)>),
     /// Nothing can be said: the path is missing or cannot be read.
     Unavailable(String),
 }
@@ -82,6 +87,10 @@ pub struct Manifests {
     said: Pods,
     /// Files that may be gone.
     leaving: BTreeSet<Arc<str>>,
+    /// Deletions that were seen as they happened, and of which some are not believed yet.
+    deleted: BTreeSet<Arc<str>>,
+    /// The last complete look left nothing open.
+    whole: bool,
     /// Every document was readable once since the start. Before that an unreadable one may be any pod that
     /// runs, so nothing may be removed.
     complete: bool,
@@ -115,6 +124,8 @@ impl Manifests {
             winners: BTreeMap::new(),
             said: OrdMap::new(),
             leaving: BTreeSet::new(),
+            deleted: BTreeSet::new(),
+            whole: false,
             complete: false,
             brake: Brake::default(),
         }
@@ -151,25 +162,49 @@ impl Manifests {
         self.files.get(file)?.digest
     }
 
+    /// The good pods of a file, in its order.
+    pub fn pods(&self, file: &str) -> &[Arc<Declared>] {
+        self.files.get(file).map_or(&[], |file| &file.pods)
+    }
+
+    /// How many files there are, good or bad.
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
+    pub fn has(&self, file: &str) -> bool {
+        self.files.contains_key(file)
+    }
+
     /// What follows from a look. `elapsed`: now, by a clock that never jumps.
     pub fn fold(&mut self, look: Look, elapsed: Duration) -> Said {
-        let files = match look {
-            Look::Files(files) => files,
+        let mut unasked = BTreeSet::new();
+        let explicitly_empty = match look {
+            Look::Files(files) => {
+                let waits =
+                    |(name, seen): &(Arc<str>, Seen)| matches!(seen, Seen::Unasked).then(|| name.clone());
+                unasked.extend(files.iter().filter_map(waits));
+                self.whole = !self.take(OrdMap::new(), files);
+                Some(self.whole && self.files.values().all(|file| file.says_nothing()))
+            }
+            Look::Listed(files) => {
+                self.whole = !self.take(OrdMap::new(), files);
+                None
+            }
+            Look::Changes(changes) => {
+                self.change(changes);
+                None
+            }
             Look::Unavailable(error) => {
                 let slot = Slot::Stale(self.said.clone());
                 let diagnoses = self.diagnoses(Vec::new());
                 return Said { slot, diagnoses, error: Some(error), held: None, again: false };
             }
         };
-        let unasked = |(name, seen): &(Arc<str>, Seen)| matches!(seen, Seen::Unasked).then(|| name.clone());
-        let unasked: BTreeSet<Arc<str>> = files.iter().filter_map(unasked).collect();
-        let unsettled = self.take(files);
-        let explicitly_empty = !unsettled && self.files.values().all(|file| file.says_nothing());
         let (pods, doubles) = self.merge();
         let unknown = self.files.values().any(|file| file.unknown);
-        self.complete |= !unsettled && !unknown;
-        let permits = Permits { explicit: explicitly_empty, allowed: self.allow_mass_delete };
-        let (held, again) = self.brake(pods, &unasked, permits, elapsed);
+        self.complete |= self.whole && !unknown;
+        let (held, again) = self.brake(pods, &unasked, explicitly_empty, elapsed);
         let slot =
             if self.complete { Slot::Known(self.said.clone()) } else { Slot::Stale(self.said.clone()) };
         let error = (!self.complete && unknown).then(|| {
@@ -180,11 +215,26 @@ impl Manifests {
         Said { slot, diagnoses: self.diagnoses(doubles), error, held, again }
     }
 
-    /// Puts what was read in place of what it replaces. True when a file that was never read is still changing.
-    fn take(&mut self, files: Vec<(Arc<str>, Seen)>) -> bool {
+    /// What was not changed stays.
+    fn change(&mut self, changes: Vec<(Arc<str>, Option<Seen>)>) {
+        let (mut now, mut files) = (self.files.clone(), Vec::new());
+        for (name, seen) in changes {
+            match seen {
+                Some(seen) => files.push((name, seen)),
+                None => {
+                    now.remove(&name);
+                    self.deleted.insert(name);
+                }
+            }
+        }
+        self.take(now, files);
+    }
+
+    /// Puts what was read in place of what it replaces, into `now`. True when a file that was never read is
+    /// still changing.
+    fn take(&mut self, mut now: OrdMap<Arc<str>, Arc<File>>, files: Vec<(Arc<str>, Seen)>) -> bool {
         let mut unsettled = false;
         self.leaving = BTreeSet::new();
-        let mut now: OrdMap<Arc<str>, Arc<File>> = OrdMap::new();
         for (name, seen) in files {
             let previous = self.files.get(&name);
             if matches!(seen, Seen::Leaving) {
@@ -204,12 +254,13 @@ impl Manifests {
                     Arc::new(reread(self.kind, &self.node, digest, reading, previous))
                 }
                 (Seen::Blank, Some(previous)) if !previous.pods.is_empty() => {
-                    let why = "it is empty, so its pods are kept: delete the file to remove them";
+                    let why = "it is empty, so its pods are kept: delete it to remove them";
                     Arc::new(unreadable(&name, why.to_owned(), Some(previous)))
                 }
                 (Seen::Blank, _) => Arc::default(),
                 (Seen::Unreadable(error), previous) => Arc::new(unreadable(&name, error, previous)),
             };
+            self.deleted.remove(&name);
             now.insert(name, file);
         }
         self.files = now;
@@ -243,17 +294,27 @@ impl Manifests {
         (pods, doubles)
     }
 
+    /// Somebody took every one of these pods away, and was seen doing it.
+    fn were_deleted(&self, removed: &BTreeSet<PodKey>) -> bool {
+        let file_of = |key: &PodKey| Some(self.said.get(key)?.places.file.clone());
+        removed.iter().filter_map(file_of).all(|file| {
+            self.deleted.contains(&file) || self.files.get(&file).is_some_and(|file| file.says_nothing())
+        })
+    }
+
     /// Says the new set, except for removals that are not believed yet.
     fn brake(
         &mut self,
         mut pods: Pods,
         unasked: &BTreeSet<Arc<str>>,
-        permits: Permits,
+        explicitly_empty: Option<bool>,
         elapsed: Duration,
     ) -> (Option<String>, bool) {
         let removed: BTreeSet<PodKey> =
             self.said.keys().filter(|key| !pods.contains_key(*key)).cloned().collect();
         let looked = |key: &PodKey| self.said.get(key).is_none_or(|pod| !unasked.contains(&pod.places.file));
+        let explicit = explicitly_empty.unwrap_or_else(|| self.were_deleted(&removed));
+        let permits = Permits { explicit, allowed: self.allow_mass_delete };
         let verdict = self.brake.judge(self.said.len(), &removed, looked, permits, elapsed);
         let (held, again) = match verdict {
             Verdict::Go => (None, false),
@@ -263,6 +324,8 @@ impl Manifests {
         if held.is_some() {
             let kept = removed.iter().filter_map(|key| Some((key.clone(), self.said.get(key)?.clone())));
             pods.extend(kept.collect::<Vec<_>>());
+        } else {
+            self.deleted.clear();
         }
         // What did not change stays shared with what was said before.
         for key in removed.iter().filter(|key| !pods.contains_key(*key)) {

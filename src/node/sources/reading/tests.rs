@@ -224,3 +224,56 @@ fn what_was_said_survives_the_agent() {
     elsewhere.recall("/other", serde_json::from_str(&text).unwrap());
     assert_eq!(said(&elsewhere.fold(Look::Unavailable("gone".into()), NOW)), ('s', String::new()));
 }
+
+/// Folds a list or changes of a database.
+fn told(manifests: &mut Manifests, look: Look) -> (char, String, bool) {
+    told_at(manifests, look, NOW)
+}
+
+fn told_at(manifests: &mut Manifests, look: Look, elapsed: Duration) -> (char, String, bool) {
+    let now = manifests.fold(look, elapsed);
+    let (letter, pods) = said(&now);
+    (letter, pods, now.held.is_some())
+}
+
+#[test]
+fn changes_leave_the_rest_as_it_was_and_say_nothing_of_what_was_never_listed() {
+    let mut m = manifests();
+    let put = |(name, seen)| (name, Some(seen));
+    let before = Look::Changes(vec![put(read("k1", &["a"]))]);
+    assert_eq!(told(&mut m, before), ('s', "a@k1".into(), false), "others may be there that nobody read yet");
+    told(&mut m, Look::Listed(vec![same("k1"), read("k2", &["b"])]));
+    let now = told(&mut m, Look::Changes(vec![put(read("k3", &["c"])), ("k1".into(), None)]));
+    assert_eq!(now, ('k', "b@k2 c@k3".into(), false));
+}
+
+#[test]
+fn all_may_go_when_each_deletion_was_seen_but_not_when_a_list_lacks_them() {
+    let names = ["a", "b", "c", "d"];
+    let all = || names.iter().map(|name| read(name, &[name])).collect::<Vec<_>>();
+    let listed = || {
+        let mut m = manifests();
+        told(&mut m, Look::Listed(all()));
+        m
+    };
+    let everything = || ('k', "a@a b@b c@c d@d".to_owned(), true);
+    let nothing = || ('k', String::new(), false);
+    let mut lost = listed();
+    for look in 0..3 {
+        let again = told_at(&mut lost, Look::Listed(vec![]), NOW + SECOND_LOOK * look);
+        assert_eq!(again, everything(), "as after an old backup");
+    }
+    let mut deleted = listed();
+    let deletions = names.iter().map(|name| ((*name).into(), None)).collect();
+    assert_eq!(told(&mut deleted, Look::Changes(deletions)), everything(), "until it is read once more");
+    assert_eq!(told_at(&mut deleted, Look::Listed(vec![]), NOW + SECOND_LOOK), nothing());
+    let mut emptied = listed();
+    let nothings = || names.iter().map(|name| read(name, &[])).collect();
+    told(&mut emptied, Look::Listed(nothings()));
+    let second = told_at(&mut emptied, Look::Listed(nothings()), NOW + SECOND_LOOK);
+    assert_eq!(second, nothing(), "an empty list is explicit");
+    let mut back = listed();
+    told(&mut back, Look::Changes(vec![("a".into(), None), ("a".into(), Some(read("a", &["a"]).1))]));
+    let second = told_at(&mut back, Look::Listed(vec![]), NOW + SECOND_LOOK);
+    assert_eq!(second, everything(), "a key that came back is not deleted");
+}
