@@ -133,7 +133,6 @@ fn settled(declared: &[Arc<Declared>]) -> Observed {
                 ports: Vec::new(),
                 config: None,
                 probes: Default::default(),
-                ports: Vec::new(),
             })
         });
         let key: PodKey = declared.key.clone();

@@ -74,6 +74,9 @@ pub struct Remembered {
     complete: bool,
     files: BTreeMap<Arc<str>, Vec<LastGood>>,
     winners: BTreeMap<PodKey, Arc<str>>,
+    /// Pods that nothing declares any more, and whose removal was not believed yet.
+    #[serde(default)]
+    held: Vec<LastGood>,
 }
 
 /// Everything that was said so far.
@@ -133,12 +136,19 @@ impl Manifests {
 
     /// What to keep on disk.
     pub fn remember(&self, path: &str) -> Remembered {
-        let pods = |file: &File| file.pods.iter().map(|pod| (pod.pod.clone(), pod.places.clone())).collect();
+        let last_good = |pod: &Arc<Declared>| (pod.pod.clone(), pod.places.clone());
+        let pods = |file: &File| file.pods.iter().map(last_good).collect();
         Remembered {
             path: path.to_owned(),
             complete: self.complete,
             files: self.files.iter().map(|(name, file)| (name.clone(), pods(file))).collect(),
             winners: self.winners.clone(),
+            held: self
+                .said
+                .values()
+                .filter(|pod| !self.winners.contains_key(&pod.key))
+                .map(last_good)
+                .collect(),
         }
     }
 
@@ -147,14 +157,16 @@ impl Manifests {
         if remembered.path != path {
             return;
         }
+        let declared = |(pod, places)| Arc::new(Declared::new(&self.node, self.kind, pod, places));
         let file = |pods: Vec<LastGood>| {
-            let declared = |(pod, places)| Arc::new(Declared::new(&self.node, self.kind, pod, places));
             Arc::new(File { pods: pods.into_iter().map(declared).collect(), ..File::default() })
         };
+        let held: Vec<_> = remembered.held.into_iter().map(declared).collect();
         self.files = remembered.files.into_iter().map(|(name, pods)| (name, file(pods))).collect();
         self.winners = remembered.winners;
         self.complete = remembered.complete;
         self.said = self.merge().0;
+        self.said.extend(held.into_iter().map(|pod| (pod.key.clone(), pod)));
     }
 
     /// The digest of the version of a file that was read last: an equal one need not be parsed again.

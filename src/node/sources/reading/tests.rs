@@ -225,6 +225,20 @@ fn what_was_said_survives_the_agent() {
     assert_eq!(said(&elsewhere.fold(Look::Unavailable("gone".into()), NOW)), ('s', String::new()));
 }
 
+#[test]
+fn a_removal_that_was_not_believed_is_not_believed_by_the_next_agent_either() {
+    let mut first = manifests();
+    look(&mut first, vec![read("f", &["a", "b", "c", "d", "e"])]);
+    let everything = ('k', "a@f b@f c@f d@f e@f".to_owned());
+    assert_eq!(look(&mut first, vec![read("f", &["a"])]), everything);
+    let mut second = manifests();
+    let text = serde_json::to_string(&first.remember("/pods")).unwrap();
+    second.recall("/pods", serde_json::from_str(&text).unwrap());
+    assert_eq!(look(&mut second, vec![read("f", &["a"])]), everything, "it has seen that once");
+    let later = second.fold(Look::Files(vec![same("f")]), NOW + SECOND_LOOK);
+    assert_eq!(said(&later), ('k', "a@f".into()));
+}
+
 /// Folds a list or changes of a database.
 fn told(manifests: &mut Manifests, look: Look) -> (char, String, bool) {
     told_at(manifests, look, NOW)
