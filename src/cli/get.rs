@@ -12,7 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::live::block_on;
 use crate::cli::output::{Format, print};
 use crate::cli::yaml;
-use crate::model::Time;
+use crate::model::{Time, age};
 use crate::node::api::{client, default_socket};
 use crate::node::clock;
 
@@ -162,30 +162,13 @@ fn row(pod: &Value, now: Time) -> [String; 7] {
         format!("{ready}/{}", counted.len()),
         safe(status["reason"].as_str().unwrap_or(&word(&status["phase"]))),
         restarts.to_string(),
-        started.map_or_else(|| "-".to_owned(), |started| age(now.since(started).as_secs())),
+        started.map_or_else(|| "-".to_owned(), |started| age::short(now.since(started))),
         safe(status["podIP"].as_str().unwrap_or("-")),
     ]
 }
 
 fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-/// As kubectl shortens it: two units while they are small, then one.
-fn age(seconds: u64) -> String {
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    let two = |value: u64, unit: char, rest: u64, rest_unit: char| match rest {
-        0 => format!("{value}{unit}"),
-        rest => format!("{value}{unit}{rest}{rest_unit}"),
-    };
-    match seconds {
-        0..120 => format!("{seconds}s"),
-        120..600 => two(minutes, 'm', seconds % 60, 's'),
-        600..10_800 => format!("{minutes}m"),
-        10_800..28_800 => two(hours, 'h', minutes % 60, 'm'),
-        28_800..172_800 => format!("{hours}h"),
-        _ => format!("{days}d"),
-    }
 }
 
 fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
@@ -206,22 +189,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn ages_are_short() {
-        for (seconds, expected) in [
-            (0, "0s"),
-            (119, "119s"),
-            (120, "2m"),
-            (135, "2m15s"),
-            (900, "15m"),
-            (11_100, "3h5m"),
-            (90_000, "25h"),
-            (200_000, "2d"),
-        ] {
-            assert_eq!(age(seconds), expected);
-        }
-    }
 
     #[test]
     fn the_table_is_followed_by_what_keeps_pods_from_running() {

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** nothing here knows an engine, a clock or a file system.
 
+pub mod age;
 pub mod diagnosis;
 pub mod expand;
 pub mod image;

@@ -1,9 +1,12 @@
 //! `podkeeper get sources`: a line for each place that is read, and below what is wrong there.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::cli::escape::safe;
-use crate::cli::get::{age, diagnosis, table, with_notes, word};
+use crate::cli::get::{diagnosis, table, with_notes, word};
+use crate::model::age;
 
 const HEAD: [&str; 6] = ["KIND", "ORIGIN", "STATE", "AGE", "REVISION", "PODS"];
 
@@ -21,7 +24,7 @@ fn row(source: &Value) -> [String; 6] {
         safe(&word(&source["kind"])),
         safe(&word(&source["origin"])),
         safe(&word(&source["state"])),
-        read.map_or_else(|| "-".to_owned(), age),
+        read.map_or_else(|| "-".to_owned(), |seconds| age::short(Duration::from_secs(seconds))),
         safe(source["revision"].as_str().unwrap_or("-")),
         source["pods"].to_string(),
     ]

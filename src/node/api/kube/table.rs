@@ -1,12 +1,11 @@
 //! Pods as rows: what `kubectl get` shows.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::object::time;
 use super::view::Shown;
 use crate::model::Time;
+use crate::model::age;
 
 /// What stands beside the cells of a row (`includeObject`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +71,7 @@ fn row(api: &str, pod: &Shown, include: Include, now: Time) -> Value {
         format!("{ready}/{total}"),
         pod.word,
         restarts(statuses, list("/status/initContainerStatuses"), now),
-        age.map_or("<unknown>".to_owned(), |at| human(now.since(at))),
+        age.map_or("<unknown>".to_owned(), |at| age::short(now.since(at))),
         text("/status/podIP").unwrap_or("<none>"),
         text("/spec/nodeName").unwrap_or("<none>"),
         "<none>",
@@ -96,33 +95,8 @@ fn restarts(regular: &[Value], init: &[Value], now: Time) -> String {
     let count: u64 = statuses().filter_map(|status| status["restartCount"].as_u64()).sum();
     let last = statuses().filter_map(|status| time(status, "/lastState/terminated/finishedAt")).max();
     match last.filter(|_| count > 0) {
-        Some(last) => format!("{count} ({} ago)", human(now.since(last))),
+        Some(last) => format!("{count} ({} ago)", age::short(now.since(last))),
         None => count.to_string(),
-    }
-}
-
-/// Two units at most, as kubectl writes an age: `5s`, `3m20s`, `2d4h`.
-pub fn human(age: Duration) -> String {
-    const MINUTE: u64 = 60;
-    const HOUR: u64 = 60 * MINUTE;
-    const DAY: u64 = 24 * HOUR;
-    const YEAR: u64 = 365 * DAY;
-    let seconds = age.as_secs();
-    // From `duration.HumanDuration` of apimachinery: below each limit, these units are shown.
-    let (unit, name, lesser, lesser_name) = match seconds {
-        0..120 => return format!("{seconds}s"),
-        120..600 => (MINUTE, 'm', 1, 's'),
-        600..10_800 => (MINUTE, 'm', 0, ' '),
-        10_800..28_800 => (HOUR, 'h', MINUTE, 'm'),
-        28_800..172_800 => (HOUR, 'h', 0, ' '),
-        172_800..691_200 => (DAY, 'd', HOUR, 'h'),
-        691_200..63_072_000 => (DAY, 'd', 0, ' '),
-        63_072_000..252_288_000 => (YEAR, 'y', DAY, 'd'),
-        252_288_000.. => (YEAR, 'y', 0, ' '),
-    };
-    match (seconds % unit).checked_div(lesser) {
-        Some(rest) if rest > 0 => format!("{}{name}{rest}{lesser_name}", seconds / unit),
-        _ => format!("{}{name}", seconds / unit),
     }
 }
 
@@ -161,25 +135,5 @@ mod tests {
         let expected =
             json!(["new", "0/1", "Pending", "0", "<unknown>", "<none>", "<none>", "<none>", "<none>"]);
         assert_eq!(Value::from(cells(bare, "Pending", 70)), expected);
-    }
-
-    #[test]
-    fn ages_are_short() {
-        for (seconds, expected) in [
-            (0, "0s"),
-            (119, "119s"),
-            (120, "2m"),
-            (200, "3m20s"),
-            (3600, "60m"),
-            (10_800, "3h"),
-            (11_000, "3h3m"),
-            (90_000, "25h"),
-            (180_000, "2d2h"),
-            (864_000, "10d"),
-            (63_072_000, "2y"),
-            (300_000_000, "9y"),
-        ] {
-            assert_eq!(human(Duration::from_secs(seconds)), expected, "{seconds}");
-        }
     }
 }
