@@ -1,8 +1,9 @@
 //! Tables and small plots: a set of files over several looks.
 
 use super::*;
-use crate::model::Places;
 use crate::model::pod::{Metadata, Pod};
+use crate::model::read::ReadPod;
+use crate::model::{Place, Places};
 use crate::node::sources::brake::SECOND_LOOK;
 
 /// A moment like any other.
