@@ -1,6 +1,7 @@
 //! `podkeeper get`: what a running agent knows, from its socket.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -75,18 +76,24 @@ async fn pods(args: &Args) -> Result<(), Failure> {
         items.retain(|pod| pod["metadata"]["namespace"].as_str() == Some(namespace));
     }
     if args.output != Format::Text {
-        return show(args.output, &pods, String::new);
+        return show(args.output, &pods, Default::default);
     }
     let sources = ask(&socket, "/sources").await?;
     let engine = engine_trouble(args).await?;
-    print(text(&pods, &sources, engine.as_deref(), clock::wall()))
+    show(args.output, &pods, || text(&pods, &sources, engine.as_deref(), clock::wall()))
 }
 
-fn show(format: Format, value: &Value, text: impl FnOnce() -> String) -> Result<(), Failure> {
+/// Of a text, what is wrong goes to standard error: the table may be read by a program.
+fn show(format: Format, value: &Value, text: impl FnOnce() -> (String, String)) -> Result<(), Failure> {
     match format {
         Format::Json => print(format_args!("{value:#}\n")),
         Format::Yaml => print(yaml::text(value)),
-        Format::Text => print(text()),
+        Format::Text => {
+            let (table, notes) = text();
+            print(table)?;
+            let _ = io::stderr().lock().write_all(notes.as_bytes());
+            Ok(())
+        }
     }
 }
 
@@ -102,8 +109,8 @@ async fn engine_trouble(args: &Args) -> Result<Option<String>, Failure> {
 
 const HEAD: [&str; 7] = ["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP"];
 
-/// The table, and below it whatever keeps something from running, a line each.
-fn text(pods: &Value, sources: &Value, trouble: Option<&str>, now: Time) -> String {
+/// The table, and whatever keeps something from running, a line each.
+fn text(pods: &Value, sources: &Value, trouble: Option<&str>, now: Time) -> (String, String) {
     let pods = pods["items"].as_array().map_or(&[][..], Vec::as_slice);
     let rows: Vec<[String; 7]> = pods.iter().map(|pod| row(pod, now)).collect();
     let out = if rows.is_empty() { "No pods.\n".to_owned() } else { table(HEAD, &rows) };
@@ -117,11 +124,12 @@ fn text(pods: &Value, sources: &Value, trouble: Option<&str>, now: Time) -> Stri
         Some(format!("{namespace}/{name}: {}: {message}", word(&pod["status"]["reason"])))
     }));
     notes.extend(sources["items"].as_array().into_iter().flatten().flat_map(sources::notes));
-    with_notes(out, notes)
+    (out, lines(notes))
 }
 
 /// A line each, below the table.
-fn with_notes(mut out: String, notes: impl IntoIterator<Item = String>) -> String {
+fn lines(notes: impl IntoIterator<Item = String>) -> String {
+    let mut out = String::new();
     for (i, note) in notes.into_iter().enumerate() {
         let _ = writeln!(out, "{}{}", if i == 0 { "\n" } else { "" }, safe(&note));
     }
@@ -217,7 +225,8 @@ default/web: CrashLoopBackOff: app: back-off 20s\\u{1b}[2J
 source file (pods/): 4 of 5 pods would be removed
 db.yaml:3:5: error: unknown field imagePulPolicy: imagePullPolicy
 ";
-        assert_eq!(text(&pods, &sources, Some("the engine is away"), Time(100_000)), expected);
-        assert_eq!(text(&json!({}), &json!({}), None, Time(0)), "No pods.\n");
+        let (table, notes) = text(&pods, &sources, Some("the engine is away"), Time(100_000));
+        assert_eq!(table + &notes, expected);
+        assert_eq!(text(&json!({}), &json!({}), None, Time(0)), ("No pods.\n".into(), String::new()));
     }
 }

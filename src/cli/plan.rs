@@ -79,6 +79,8 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let changes = Changes::new(&desired, &observed, rehearse(&desired, &observed));
     let known = |id: &_| observed.pods.values().any(|pod| pod.instances.iter().any(|i| i.id == *id));
     match args.output {
+        // "What runs is what is declared" would be said of less than was asked for.
+        Format::Text if errors > 0 && changes.actions() == 0 && changes.waits.is_empty() => {}
         Format::Text => output::print(render::text(&changes, observed.at, Paint::for_stdout()))?,
         Format::Json => output::print(json::text(&changes, &desired.node.name, observed.at, known))?,
         Format::Yaml => {

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use im::OrdMap;
+
 use crate::cli::failure::Failure;
 use crate::cli::live::block_on;
 use crate::cli::target::{SandboxImage, Target};
@@ -21,7 +23,7 @@ use crate::node::snapshot::Snapshots;
 use crate::node::sources::{api as written, http as http_source, watch};
 use crate::node::state::StateDir;
 use crate::node::store::Store;
-use crate::plan::{Node, SourceKind};
+use crate::plan::{Node, Slot, SourceKind};
 
 mod api;
 mod etcd;
@@ -145,7 +147,14 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         allow_mass_delete: args.allow_mass_delete,
         kept,
     });
-    block_on(serve(settings, node, Sources { file, http, etcd }, written, socket, tcp))?;
+    block_on(serve(
+        settings,
+        node,
+        Sources { file, http, etcd, forget_others: args.allow_mass_delete },
+        written,
+        socket,
+        tcp,
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -154,6 +163,8 @@ struct Sources {
     etcd: Option<etcd::Ready>,
     file: Option<watch::Settings>,
     http: Option<http_source::Settings>,
+    /// The pods of a source that is not named any more may go.
+    forget_others: bool,
 }
 
 async fn serve(
@@ -186,6 +197,9 @@ async fn serve(
     }
     let etcd = sources.etcd.map(|etcd| etcd.start(store.writer(SourceKind::Etcd), clock));
     wakers.extend(etcd.iter().map(|(waker, _)| waker.clone()));
+    if sources.forget_others {
+        forget_others(&store);
+    }
     if wakers.is_empty() {
         tracing::info!(
             "no manifests are named (--config, --manifest-url, --etcd-servers): pods are what is written through the API"
@@ -208,6 +222,15 @@ async fn serve(
     // The next agent need not find out that nobody serves it.
     let _ = std::fs::remove_file(&socket);
     ended.map_err(Failure::Error)
+}
+
+/// A source that is not named has let go of its pods. The API is always there.
+fn forget_others(store: &Store) {
+    for kind in [SourceKind::File, SourceKind::Http, SourceKind::Etcd] {
+        if !store.reader().borrow().desired.reads(kind) {
+            store.writer(kind).write(Slot::Known(OrdMap::new()), Vec::new());
+        }
+    }
 }
 
 /// Starting is CPU in dockerd and runc: two for each core keep them busy, more lose time on a bridge
@@ -239,5 +262,19 @@ mod tests {
         for text in ["", "0s", "ten", "-5s"] {
             assert!(duration(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_source_that_is_not_named_may_be_told_to_let_go() {
+        let store = Store::new(Node { name: "n".into(), key: [0; 16], sandbox_image: "pause".into() });
+        let _file = store.writer(SourceKind::File);
+        let knows = |kind| store.reader().borrow().desired.knows(kind);
+        assert!(!knows(SourceKind::Http));
+        forget_others(&store);
+        assert_eq!(
+            SourceKind::ALL.map(knows),
+            [false, false, true, true],
+            "file and API are read for themselves"
+        );
     }
 }

@@ -78,7 +78,13 @@ impl Store {
         Self { sender: Arc::new(watch::Sender::new(empty)) }
     }
 
+    /// From now on this source is one that is read, and unknown until it has been.
     pub fn writer(&self, kind: SourceKind) -> Writer {
+        self.sender.send_modify(|declarations| {
+            if !declarations.desired.reads(kind) {
+                declarations.desired = declarations.desired.with_slot(kind, Slot::Unknown);
+            }
+        });
         Writer { kind, sender: self.sender.clone() }
     }
 

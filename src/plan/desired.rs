@@ -244,6 +244,11 @@ impl Desired {
         matches!(self.slot(source), Slot::Known(_))
     }
 
+    /// Is this source one of those that are read here, whether it answers or not?
+    pub fn reads(&self, source: SourceKind) -> bool {
+        self.slots.contains_key(&source)
+    }
+
     /// The other pods that want a node port of this one.
     pub fn rivals(&self, port: &NodePort) -> &[PodKey] {
         let claimants = self.claims.get(&(port.protocol, port.number));

@@ -145,7 +145,14 @@ fn orphan(scene: &mut Scene) {
         return scene.wait(None, None, "UnknownSource", message);
     };
     if !scene.desired.knows(source) {
-        let message = format!("source {source} is not read now, so its pods are kept");
+        let message = if scene.desired.reads(source) {
+            format!("source {source} is not read now, so its pods are kept")
+        } else {
+            format!(
+                "it came from source {source}, which is not read here, so it is left as it is; an agent without that \
+                 source removes it with --allow-mass-delete"
+            )
+        };
         return scene.wait(None, None, "SourceUnknown", message);
     }
     teardown::remove_all(scene, &instances, None, &Cause::Removed { source: source.to_string() });

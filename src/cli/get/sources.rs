@@ -5,17 +5,17 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::cli::escape::safe;
-use crate::cli::get::{diagnosis, table, with_notes, word};
+use crate::cli::get::{diagnosis, lines, table, word};
 use crate::model::age;
 
 const HEAD: [&str; 6] = ["KIND", "ORIGIN", "STATE", "AGE", "REVISION", "PODS"];
 
-pub fn text(sources: &Value) -> String {
+pub fn text(sources: &Value) -> (String, String) {
     let items = sources["items"].as_array().map_or(&[][..], Vec::as_slice);
     let rows: Vec<[String; 6]> = items.iter().map(row).collect();
     let out = if rows.is_empty() { "No sources.\n".to_owned() } else { table(HEAD, &rows) };
     let shadowed = sources["shadowed"].as_array().into_iter().flatten().map(shadowed);
-    with_notes(out, items.iter().flat_map(notes).chain(shadowed))
+    (out, lines(items.iter().flat_map(notes).chain(shadowed)))
 }
 
 fn row(source: &Value) -> [String; 6] {
@@ -41,7 +41,7 @@ pub fn notes(source: &Value) -> Vec<String> {
 fn shadowed(pod: &Value) -> String {
     let place = |place: &Value| format!("{}:{}:{}", word(&place["file"]), place["line"], place["column"]);
     format!(
-        "{}: source {} ({}) declares it in vain: source {} ({}) goes before it",
+        "{}: source {} ({}) declares it too, and source {} ({}) goes before it",
         word(&pod["pod"]),
         word(&pod["source"]),
         place(&pod["place"]),
@@ -86,9 +86,10 @@ etcd   http://10.0.0.1:2379   unknown   -     12         0
 source file (/etc/podkeeper): 4 of 5 pods would be removed
 db.yaml:4:1: error: unknown field x\\u{1b}[2J
 source etcd (http://10.0.0.1:2379): connection refused
-default/web: source etcd (key:4:1) declares it in vain: source file (web.yaml:4:1) goes before it
+default/web: source etcd (key:4:1) declares it too, and source file (web.yaml:4:1) goes before it
 ";
-        assert_eq!(text(&sources), expected);
-        assert_eq!(text(&json!({})), "No sources.\n");
+        let (table, notes) = text(&sources);
+        assert_eq!(table + &notes, expected);
+        assert_eq!(text(&json!({})), ("No sources.\n".into(), String::new()));
     }
 }

@@ -81,7 +81,8 @@ pub async fn handle(request: Request<Body>, api: &Arc<Api>) -> Answer {
         Some(target) => answer(request, &path, target, api).await,
         None if legacy::owns(first(&path)) => legacy::handle(request, api).await,
         None => Err(Refusal::not_found(format!(
-            "there is nothing at {path}: podkeeper serves pods with their log and status, namespaces, nodes and events"
+            "there is nothing at {path}: podkeeper serves pods with their log and status (exec, attach and port-forward are not there yet), \
+             namespaces, nodes and events"
         ))),
     };
     answer.unwrap_or_else(Answer::from)

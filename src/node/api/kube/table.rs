@@ -63,8 +63,12 @@ fn row(api: &str, pod: &Shown, include: Include, now: Time) -> Value {
     let list =
         |pointer: &str| object.pointer(pointer).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let statuses = list("/status/containerStatuses");
-    let ready = statuses.iter().filter(|status| status["ready"] == true).count();
-    let total = list("/spec/containers").len();
+    // As kubectl counts since 1.29: sidecars too, and no init container that ends.
+    let sidecars = list("/spec/initContainers").iter().filter(|c| c["restartPolicy"] == "Always");
+    let sidecars: Vec<&Value> = sidecars.map(|sidecar| &sidecar["name"]).collect();
+    let beside = list("/status/initContainerStatuses").iter().filter(|s| sidecars.contains(&&s["name"]));
+    let ready = statuses.iter().chain(beside).filter(|status| status["ready"] == true).count();
+    let total = list("/spec/containers").len() + sidecars.len();
     let age = time(object, "/metadata/creationTimestamp");
     let cells = json!([
         text("/metadata/name"),

@@ -152,7 +152,8 @@ pub fn delete(
     left.version = context.versions.next();
     let object = left.object.clone();
     set.leaving.insert(key.clone(), Arc::new(left));
-    Ok(done(key, object, Vec::new(), false))
+    let warning = elsewhere(key, context).map(|place| format!("pod {} runs on: it is {place}", key.name));
+    Ok(done(key, object, warning.into_iter().collect(), false))
 }
 
 /// What the endpoints of 2014 do: these are all the pods that they declare. Others are not touched.
