@@ -123,6 +123,36 @@ proptest! {
         prop_assert_eq!(one, podkeeper::plan::plan(&forwards, &world.observed));
     }
 
+    /// Sources come and go, the agent dies, lists are late and events are lost, for a year: as long as what is
+    /// declared stays, so does everything that runs.
+    #[test]
+    fn a_year_of_bad_network_changes_nothing(
+        pods in pods(),
+        mishaps in proptest::collection::vec(any::<u8>(), 60),
+    ) {
+        const SOURCES: [SourceKind; 3] = [SourceKind::File, SourceKind::Http, SourceKind::Etcd];
+        let mut world = World::default();
+        for (pod, source) in pods.into_iter().zip(SOURCES.into_iter().cycle()) {
+            world.declare(source, pod, nowhere("a.yaml"));
+        }
+        rest(&mut world)?;
+        let settled = world.engine.changes();
+        for mishap in mishaps {
+            let source = SOURCES[usize::from(mishap / 8) % SOURCES.len()];
+            match mishap % 8 {
+                0 | 1 => world.happen(&Event::SourceGoesStale { source }),
+                2 | 3 => world.happen(&Event::SourceIsRead { source }),
+                4 => world.happen(&Event::AgentDies),
+                5 => world.happen(&Event::StaleList),
+                6 => world.happen(&Event::EventsLost),
+                _ => world.lose_connection(),
+            }
+            world.pass(Duration::from_secs(146 * 3600));
+            rest(&mut world)?;
+            prop_assert_eq!(world.engine.changes(), settled, "after mishap {}", mishap);
+        }
+    }
+
     /// A restart comes exactly when its back-off is over: 0, 10, 20 … 300 s after the end, counted anew after
     /// ten minutes of running.
     #[test]

@@ -161,6 +161,8 @@ fn word(call: &Call) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::Fact;
+    use crate::plan::Cause;
 
     #[test]
     fn the_same_trouble_is_news_once_a_minute() {
@@ -175,5 +177,22 @@ mod tests {
         assert!(news(45, "port taken"));
         assert!(!news(104, "port taken"));
         assert!(news(106, "port taken"));
+    }
+
+    /// Of the defects of the kubelet of 2014 (`tests/traps`).
+    #[test]
+    fn trap_21_a_start_is_an_event_as_a_stop_is() {
+        let mut journal = Journal::default();
+        let mut events = journal.events.listen();
+        let id = ContainerId("c1".into());
+        for call in
+            [Call::StartContainer { id: id.clone() }, Call::StopContainer { id: id.clone(), grace: None }]
+        {
+            let (pod, container) = (PodKey::new("default", "web"), Some("app".into()));
+            let action = Action { pod, container, call, cause: Cause::NotStarted, seen: None };
+            journal.action(Time(0), &action, Duration::ZERO, &Outcome::Done(Fact::Gone(id.clone())));
+        }
+        let mut told = || events.try_recv().unwrap();
+        assert_eq!([told().reason, told().reason], ["Started", "Killing"]);
     }
 }
