@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::proxy::Proxy;
@@ -23,6 +24,8 @@ pub struct Machine {
     engine: Option<String>,
     /// Of the API; 0: its socket alone.
     pub port: u16,
+    /// More of them for `run`.
+    pub flags: Vec<String>,
     agent: Option<Child>,
 }
 
@@ -32,7 +35,8 @@ impl Machine {
         need_docker();
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("pods")).unwrap();
-        Self { dir, node: format!("test-{name}-{}", std::process::id()), engine: None, port: 0, agent: None }
+        let node = format!("test-{name}-{}", std::process::id());
+        Self { dir, node, engine: None, port: 0, flags: Vec::new(), agent: None }
     }
 
     /// An agent whose engine is not there.
@@ -76,7 +80,7 @@ impl Machine {
         let log = File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
         let mut command = self.command();
         command.arg("run").arg("--config").arg(self.pods_dir()).arg("--node-name").arg(&self.node);
-        command.args(["--port", &self.port.to_string()]);
+        command.args(["--port", &self.port.to_string()]).args(&self.flags);
         command.arg("--state-dir").arg(self.state_dir()).arg("--socket").arg(self.socket());
         if let Some(engine) = &self.engine {
             command.arg("--engine").arg(engine).args(["--sync-frequency", "1s"]);
@@ -95,12 +99,15 @@ impl Machine {
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
+    pub fn signal(&self, signal: Signal) {
+        let agent = self.agent.as_ref().expect("no agent runs");
+        kill_process(Pid::from_child(agent), signal).unwrap();
+    }
+
     /// SIGTERM; returns the exit status.
     pub fn stop(&mut self) -> Option<i32> {
-        let mut agent = self.agent.take().expect("no agent runs");
-        let pid = rustix::process::Pid::from_child(&agent);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        agent.wait().unwrap().code()
+        self.signal(Signal::TERM);
+        self.agent.take()?.wait().unwrap().code()
     }
 
     /// SIGKILL.
@@ -125,7 +132,7 @@ impl Machine {
         Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
     }
 
-    fn json(&self, path: &str) -> Option<Value> {
+    pub fn json(&self, path: &str) -> Option<Value> {
         serde_json::from_str(&self.get(path)?.1).ok()
     }
 

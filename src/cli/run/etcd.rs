@@ -110,6 +110,8 @@ mod ready {
 
     use super::{Agent, Clock, Etcd, Failure, Node, StateDir, Waker, Writer};
     use crate::node::sources::etcd::{self, Access, MOST_KEYS, Pace, writeback};
+    use crate::node::sources::supervise::supervise;
+    use crate::plan::SourceKind;
 
     pub struct Ready(etcd::Settings);
 
@@ -158,9 +160,12 @@ mod ready {
     }
 
     impl WriteBack {
-        /// Ends with the runtime.
+        /// Ends with the runtime. What happens while it starts again is not written, for nobody listens then.
         pub fn start(self, agent: &Agent) {
-            tokio::spawn(writeback::run(self.0, agent.snapshots(), agent.events().listen()));
+            let (snapshots, events) = (agent.snapshots(), agent.events().clone());
+            tokio::spawn(supervise(SourceKind::Etcd, "write-back", move || {
+                writeback::run(self.0.clone(), snapshots.clone(), events.listen())
+            }));
         }
     }
 }

@@ -12,10 +12,12 @@ use tokio::time::Instant;
 use crate::docker::{DockerError, EngineVersion, Look};
 use crate::model::ContainerId;
 use crate::node::bollard::{Engine, Events, Trouble};
+use crate::node::chance;
+use crate::node::sources::backoff::BackOff;
 use crate::observer::Hint;
 use crate::plan::Instance;
 
-/// The first pause between two tries, doubled up to the longest.
+/// The longest first pause between two tries, doubled up to the longest of all.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// A connection that lasted so long was a good one: the next try is made at once.
@@ -46,12 +48,13 @@ pub(super) struct Link {
     engine: Engine,
     node: String,
     state: State,
-    retry: Duration,
+    retry: BackOff,
 }
 
 impl Link {
     pub fn new(engine: Engine, node: String) -> Self {
-        Self { engine, node, state: State::Down { due: Instant::now() }, retry: FIRST_RETRY }
+        let retry = BackOff::new(FIRST_RETRY, LONGEST_RETRY);
+        Self { engine, node, state: State::Down { due: Instant::now() }, retry }
     }
 
     pub fn is_up(&self) -> bool {
@@ -90,14 +93,10 @@ impl Link {
         let was_good = matches!(&self.state, State::Up { since, .. } if since.elapsed() > GOOD);
         let pause = match &trouble {
             _ if was_good => {
-                self.retry = FIRST_RETRY;
+                self.retry.succeeded();
                 Duration::ZERO
             }
-            Trouble::Away(_) => {
-                let pause = jittered(self.retry);
-                self.retry = (self.retry * 2).min(LONGEST_RETRY);
-                pause
-            }
+            Trouble::Away(_) => self.retry.failed(chance::fraction()),
             // Only a person can change it, so nothing is gained by asking often.
             Trouble::Denied(_) | Trouble::Stranger(_) => LONGEST_RETRY,
         };
@@ -112,12 +111,4 @@ async fn connect(engine: Engine, node: String) -> Result<(Connected, Events), Tr
     let events = engine.events(&node).await.map_err(away)?;
     let instances = engine.list(&node).await.map_err(away)?;
     Ok((Connected { version, instances }, events))
-}
-
-/// Between three quarters of a pause and all of it, so that a fleet does not come back in step.
-fn jittered(pause: Duration) -> Duration {
-    let mut byte = [0u8; 1];
-    let _ = rustix::rand::getrandom(&mut byte, rustix::rand::GetRandomFlags::empty());
-    let millis = pause.as_millis() as u64;
-    Duration::from_millis(millis - millis / 4 * u64::from(byte[0]) / 256)
 }

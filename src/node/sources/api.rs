@@ -4,6 +4,8 @@
 //! together and costs one write to the disk. Nobody hears of success before the disk has it.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::pending;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,12 +14,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use im::OrdMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Mutex, mpsc, oneshot, watch};
 
 use crate::model::{Places, Pod, PodKey};
 use crate::node::clock::Clock;
 use crate::node::keep::Kept;
 use crate::node::snapshot::{Snapshot, Snapshots};
+use crate::node::sources::supervise::supervise;
 use crate::node::store::{SourceReport, SourceState, Writer};
 use crate::plan::{Declared, Node, PodObserved, Slot, SourceKind};
 
@@ -179,9 +182,16 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> ApiPods {
         clock,
         sender,
         versions: versions.clone(),
+        edits,
+        snapshots: settings.snapshots,
     };
     source.say(set);
-    tokio::spawn(source.serve(edits, settings.snapshots));
+    // After a panic the set is as it was last said, and the queue still holds what waits.
+    let source = Arc::new(Mutex::new(source));
+    tokio::spawn(supervise(SourceKind::Api, "source", move || {
+        let source = source.clone();
+        async move { source.lock().await.serve().await }
+    }));
     ApiPods { queue, set: receiver, versions }
 }
 
@@ -198,20 +208,23 @@ struct Source {
     clock: Clock,
     sender: watch::Sender<Set>,
     versions: Versions,
+    edits: mpsc::Receiver<Edit>,
+    snapshots: Snapshots,
 }
 
 impl Source {
-    async fn serve(mut self, mut edits: mpsc::Receiver<Edit>, mut snapshots: Snapshots) {
+    async fn serve(&mut self) -> Infallible {
         let mut batch = Vec::with_capacity(QUEUE);
         loop {
             tokio::select! {
-                edits = edits.recv_many(&mut batch, QUEUE) => match edits {
-                    0 => return,
+                edits = self.edits.recv_many(&mut batch, QUEUE) => match edits {
+                    // Nobody is left who could write.
+                    0 => pending().await,
                     _ => self.write(std::mem::take(&mut batch)).await,
                 },
-                () = snapshots.changed(), if self.lost => {
-                    snapshots.take_news();
-                    self.look(&snapshots.latest().0);
+                () = self.snapshots.changed(), if self.lost => {
+                    self.snapshots.take_news();
+                    self.look(&self.snapshots.latest().0);
                 }
             }
         }

@@ -99,7 +99,7 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> Waker {
     let book = Book::new(manifests, values, publisher, clock, origin, most_keys);
     let (book, wake) = (Arc::new(Mutex::new(book)), Arc::new(Notify::new()));
     let ours = wake.clone();
-    tokio::spawn(supervise(SourceKind::Etcd, move || {
+    tokio::spawn(supervise(SourceKind::Etcd, "source", move || {
         let (servers, back_off) = (access.servers.len(), BackOff::new(pace.back_off.0, pace.back_off.1));
         let source = Source {
             session: Session::new(access.clone(), &keys, pace, Shared(book.clone()), ours.clone()),

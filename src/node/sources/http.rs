@@ -74,7 +74,7 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> Waker {
         // One that is asking already asks once more: the answer under way may be of before.
         move || wakes.iter().for_each(|wake| wake.notify_one())
     });
-    tokio::spawn(supervise(SourceKind::Http, move || {
+    tokio::spawn(supervise(SourceKind::Http, "source", move || {
         let publisher = Publisher::new(writer.clone(), settings.kept.clone());
         let Settings { urls, node, allow_mass_delete, .. } = &settings;
         let answers = Answers::new(urls, node.clone(), *allow_mass_delete, publisher, clock);

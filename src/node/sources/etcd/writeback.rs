@@ -35,6 +35,7 @@ const SHARED: Duration = Duration::from_secs(600);
 /// Between two transactions of statuses: what changes and changes back in it is never written.
 const COALESCE: Duration = Duration::from_secs(1);
 
+#[derive(Clone)]
 pub struct Settings {
     pub access: Access,
     pub prefix: String,

@@ -1,0 +1,76 @@
+//! One source fails, or says what another says too.
+
+use std::fs;
+
+use crate::four::{Four, coloured};
+use crate::server::response;
+
+#[test]
+fn sources_that_fail_harm_no_pod_and_come_back() {
+    let mut four = Four::start("four-failing");
+    let (before, ids) = (four.machine.containers(), four.ids());
+    four.kill_etcd();
+    four.server.answer(response(500, &[], b"no"));
+    four.hang_up();
+    four.until_source("etcd", "Stale", true);
+    four.until_source("http", "Stale", true);
+    four.prove_the_file_source_works(&before);
+    assert_eq!(four.ids(), ids);
+    // Both are as they were, so nothing is to be done.
+    four.start_etcd();
+    four.http("red");
+    four.hang_up();
+    four.until_source("etcd", "Known", false);
+    four.until_source("http", "Known", false);
+    four.until_as_before(&before);
+    four.put_etcd("blue");
+    four.until_replaced("etcd", &ids["etcd"]);
+    four.http("blue");
+    four.hang_up();
+    four.until_replaced("http", &ids["http"]);
+    four.until_all_run();
+    let now = four.ids();
+    assert_eq!((&now["file"], &now["api"]), (&ids["file"], &ids["api"]));
+}
+
+#[test]
+fn a_file_takes_a_name_from_etcd_and_gives_it_back() {
+    let four = Four::start("four-names");
+    let ids = four.ids();
+    four.machine.write("etcd.yaml", &coloured("etcd", "green"));
+    let of_file = four.until_replaced("etcd", &ids["etcd"]);
+    four.machine.until("who goes before whom is told", || {
+        let sources = four.machine.json("/sources").unwrap_or_default();
+        let shadowed = &sources["shadowed"][0];
+        shadowed["pod"] == "default/etcd"
+            && shadowed["source"] == "etcd"
+            && shadowed["by"]["source"] == "file"
+    });
+    // Its own change arrives, and waits.
+    four.put_etcd("blue");
+    four.machine.until_settled();
+    assert_eq!(four.ids()["etcd"], of_file);
+    fs::remove_file(four.machine.pods_dir().join("etcd.yaml")).unwrap();
+    four.until_replaced("etcd", &of_file);
+    four.until_all_run();
+    let now = four.ids();
+    for name in ["file", "api", "http"] {
+        assert_eq!(now[name], ids[name], "{name}");
+    }
+}
+
+#[test]
+fn a_signal_has_all_sources_read_again() {
+    let four = Four::start("four-signal");
+    let ids = four.ids();
+    let asked = four.server.asked().len();
+    four.http("blue");
+    four.hang_up();
+    four.until_replaced("http", &ids["http"]);
+    assert!(four.server.asked().len() > asked);
+    four.until_all_run();
+    let now = four.ids();
+    for name in ["file", "api", "etcd"] {
+        assert_eq!(now[name], ids[name], "{name}");
+    }
+}
