@@ -12,16 +12,16 @@ fn sources_that_fail_harm_no_pod_and_come_back() {
     four.kill_etcd();
     four.server.answer(response(500, &[], b"no"));
     four.hang_up();
-    four.until_source("etcd", "Stale", true);
-    four.until_source("http", "Stale", true);
+    four.until_source("etcd", "stale", true);
+    four.until_source("http", "stale", true);
     four.prove_the_file_source_works(&before);
     assert_eq!(four.ids(), ids);
     // Both are as they were, so nothing is to be done.
     four.start_etcd();
     four.http("red");
     four.hang_up();
-    four.until_source("etcd", "Known", false);
-    four.until_source("http", "Known", false);
+    four.until_source("etcd", "known", false);
+    four.until_source("http", "known", false);
     four.until_as_before(&before);
     four.put_etcd("blue");
     four.until_replaced("etcd", &ids["etcd"]);

@@ -33,7 +33,8 @@ impl Four {
         let (cluster, server) = (runtime.block_on(Cluster::start(1)), Server::start());
         let mut machine = Machine::new(name);
         // So seldom that only a signal explains why a change is seen.
-        let flags = ["--http-check-frequency", "1h", "--manifest-url", &server.url("/pods"), "--etcd-servers"];
+        let flags =
+            ["--http-check-frequency", "1h", "--manifest-url", &server.url("/pods"), "--etcd-servers"];
         machine.flags = flags.map(str::to_owned).into();
         machine.flags.extend(cluster.urls());
         let mut four = Self { machine, server, cluster, runtime };

@@ -24,7 +24,7 @@ fn ends_and_begins(mut four: Four, end: fn(&mut Machine)) {
     assert_eq!(four.machine.containers(), before, "the end of the agent ends no container");
     four.machine.start();
     for kind in ["file", "api", "http", "etcd"] {
-        four.until_source(kind, "Known", false);
+        four.until_source(kind, "known", false);
     }
     four.until_all_run();
     assert_eq!((four.machine.containers(), four.ids()), (before.clone(), ids.clone()));
@@ -34,8 +34,8 @@ fn ends_and_begins(mut four: Four, end: fn(&mut Machine)) {
     // It takes the request and says nothing.
     four.server.answer(Answer::Bytes(Vec::new()));
     four.machine.start();
-    four.until_source("etcd", "Stale", true);
-    four.until_source("http", "Stale", true);
+    four.until_source("etcd", "stale", true);
+    four.until_source("http", "stale", true);
     four.until_all_run();
     four.prove_the_file_source_works(&before);
     assert_eq!(four.ids(), ids);
