@@ -1,4 +1,4 @@
-//! How long judgement takes: `plan` of a large settled node, one change in it, and reading manifests.
+//! How long judgement takes: `plan` of a large settled node, one change in it, reading manifests, and merging sources.
 //! Prints rows of a Markdown table. `scripts/bench` calls it.
 
 use std::fmt::Write;
@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use im::OrdMap;
 use podkeeper::model::{Places, Pod, PodKey, Time, read};
 use podkeeper::plan::{
     BUILTIN_SANDBOX_IMAGE, Declared, Desired, Image, Instance, Node, Observed, PodObserved, Role, Rounds,
@@ -19,6 +20,7 @@ const ROUNDS: usize = 31;
 fn main() {
     judgement();
     reading();
+    merging();
 }
 
 /// 9: ten thousand settled pods of two containers, as a whole and with one change among them.
@@ -57,6 +59,31 @@ fn judgement() {
         "| 9 | `plan()` of 10 000 settled pods × 2 containers; 1 change among them | {}; {} | ≤ 10 ms; ≤ 50 µs |",
         show(whole),
         show(one[ROUNDS / 2])
+    );
+}
+
+/// 12: four sources of 2 500 pods, of which one, a hundred, or all of one source's change.
+fn merging() {
+    let node = Node { name: "bench".into(), key: [7; 16], sandbox_image: BUILTIN_SANDBOX_IMAGE.into() };
+    let of = |kind: usize, image: &str, count: usize| -> OrdMap<PodKey, Arc<Declared>> {
+        let all = (kind * 2500..kind * 2500 + count).map(|i| Arc::new(declare(&node, i, image)));
+        all.map(|declared| (declared.key.clone(), declared)).collect()
+    };
+    let mut desired = Desired::new(node.clone());
+    for (i, kind) in SourceKind::ALL.into_iter().enumerate() {
+        desired = desired.with_slot(kind, Slot::Known(of(i, "a:1", 2500)));
+    }
+    let before = desired.slot(SourceKind::File).pods().cloned().unwrap_or_default();
+    let [one, hundred, all] = [1, 100, 2500].map(|count| {
+        let changed = of(0, "a:2", count).into_iter();
+        let after = Slot::Known(changed.fold(before.clone(), |pods, (key, pod)| pods.update(key, pod)));
+        median(|| drop(black_box(desired.with_slot(SourceKind::File, black_box(after.clone())))))
+    });
+    println!(
+        "| 12 | merging 4 sources × 2 500 pods: 1 change; 100; 2 500 | {}; {}; {} | ≤ 1 ms for 1 |",
+        show(one),
+        show(hundred),
+        show(all)
     );
 }
 
