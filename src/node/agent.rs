@@ -216,6 +216,11 @@ impl Agent {
         self.observed.at = at;
         match input {
             Input::Declared => {
+                // A pod that was gone altogether and is declared again begins anew, without the back-off of its
+                // earlier life.
+                if self.observed.listed {
+                    observer::tidy(&mut self.observed, &self.desired);
+                }
                 self.desired = self.declarations.borrow_and_update().desired.clone();
                 observer::heirs(&mut self.observed, &self.desired);
             }
