@@ -43,6 +43,36 @@ fn complain(message: &str) {
     let _ = writeln!(io::stderr(), "error: {}", Safe(message));
 }
 
+/// Prints what the parser says. It repeats what was given, also a URL with a password in it.
+///
+/// # Errors
+/// When nobody listens.
+pub fn print_without_passwords(error: &clap::Error) -> io::Result<()> {
+    use io::Write;
+    let said = error.render().to_string();
+    let masked = without_passwords(&said);
+    if masked == said { error.print() } else { io::stderr().write_all(masked.as_bytes()) }
+}
+
+/// `http://user:password@host` becomes `http://***@host`.
+fn without_passwords(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        out.push_str(before);
+        let end = after.find(['/', '\'', '"', ' ', '\n']).unwrap_or(after.len());
+        rest = match after[..end].rfind('@') {
+            Some(user) => {
+                out.push_str("***");
+                &after[user..]
+            }
+            None => after,
+        };
+    }
+    out + rest
+}
+
 /// Writing results is all the output a command does, so this is about standard output.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
@@ -50,6 +80,22 @@ impl From<io::Error> for Failure {
             Failure::ClosedPipe
         } else {
             Failure::Error(format!("standard output: {error}: free some space, or write elsewhere"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_passwords;
+
+    #[test]
+    fn what_the_parser_repeats_has_no_password() {
+        for (said, shown) in [
+            ("invalid value 'http://root:pa@ss@h:1/x' for", "invalid value 'http://***@h:1/x' for"),
+            ("'https://a.b/c@d' and http://u@h", "'https://a.b/c@d' and http://***@h"),
+            ("nothing of that kind", "nothing of that kind"),
+        ] {
+            assert_eq!(without_passwords(said), shown);
         }
     }
 }

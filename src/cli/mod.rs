@@ -69,7 +69,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli.command,
         Err(error) => {
             // Help that nobody reads to its end is no error.
-            let _ = error.print();
+            let _ = failure::print_without_passwords(&error);
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };

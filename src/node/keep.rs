@@ -74,7 +74,18 @@ impl<T: Serialize + DeserializeOwned> Kept<T> {
 
     /// The newest generation that can be read.
     pub fn load(&self) -> Option<T> {
-        newest(self.read(&self.now), self.read(&self.before))
+        self.load_and_tell().map(|(value, _)| value)
+    }
+
+    /// The same, and whether it may be older than what was saved last: that one is damaged, of another node, or
+    /// somebody put an old file in its place.
+    pub fn load_and_tell(&self) -> Option<(T, bool)> {
+        let there = self.now.exists();
+        let (now, before) = (self.read(&self.now), self.read(&self.before));
+        let generation = |read: &Option<(u64, T)>| read.as_ref().map(|(generation, _)| *generation);
+        // A crash between the two renames of a save leaves no file of this name, and the one before is whole.
+        let is_older = there && generation(&now) < generation(&before);
+        newest(now, before).map(|value| (value, is_older))
     }
 
     /// Writes a new generation; the one before stays beside it.

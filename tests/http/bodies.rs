@@ -34,6 +34,15 @@ fn h4_an_empty_body_is_an_error_and_no_empty_list() {
 }
 
 #[test]
+fn h4_a_body_that_declares_nothing_and_does_not_say_so_is_an_error() {
+    let (server, rig) = web();
+    for body in ["null", "~", "{apiVersion: v1, kind: Service, metadata: {name: web}}"] {
+        server.answer(response(200, &[], body.as_bytes()));
+        rig.fails("'items: []' is how to say");
+    }
+}
+
+#[test]
 fn h5_an_explicit_empty_list_removes_the_pods() {
     let (server, rig) = web();
     server.answer(response(200, &[], b"apiVersion: v1\nkind: List\nitems: []\n"));

@@ -11,7 +11,7 @@ use super::schema::pod::POD;
 use super::schema::{nearest, walk};
 use super::text::Document;
 use super::tree::{Entry, Mark, Node, Value, shortened};
-use super::{Options, ReadPod, build, json, legacy, load, secret, syntax};
+use super::{Options, ReadPod, Reading, build, json, legacy, load, secret, syntax};
 use crate::model::{Places, PodKey};
 
 /// Kinds that later versions bring.
@@ -32,7 +32,7 @@ pub fn read(
     strict_json: bool,
     report: &mut Report<'_>,
     options: &Options,
-    pods: &mut Vec<ReadPod>,
+    reading: &mut Reading,
 ) {
     let (errors, said) = (report.errors, report.diagnoses.len());
     let is_json = json::check(document, strict_json, report);
@@ -48,7 +48,7 @@ pub fn read(
             report.error(fault.mark, ROOT, fault.message, fault.fix.as_deref().unwrap_or(""));
         }
     }
-    let mut reader = Reader { report, options, pods, spoilt: false, secret: false, errors };
+    let mut reader = Reader { report, options, reading, spoilt: false, secret: false, errors };
     if loaded.syntax.is_some() || loaded.abandoned {
         // What could be read still tells which pod this is, so that its last good version is kept.
         reader.give_up(loaded.root.as_ref());
@@ -81,7 +81,7 @@ pub fn refuse_duplicates(pods: &mut [ReadPod], report: &mut Report<'_>) {
 struct Reader<'r, 'a, 'o> {
     report: &'r mut Report<'a>,
     options: &'o Options,
-    pods: &'r mut Vec<ReadPod>,
+    reading: &'r mut Reading,
     /// The document is wrong as YAML already: its pods are judged but not used.
     spoilt: bool,
     /// It is or holds a Secret, whose values must not be shown.
@@ -107,6 +107,7 @@ impl Reader<'_, '_, '_> {
             }
             Value::List(_) => {
                 let Value::List(items) = node.value else { return };
+                self.reading.listed = true;
                 for item in items {
                     self.value(item, kind);
                 }
@@ -188,6 +189,7 @@ impl Reader<'_, '_, '_> {
                 let Value::Map(entries) = node.value else { return };
                 for items in entries.into_iter().filter(|entry| entry.key == "items") {
                     let Value::List(items) = items.value.value else { continue };
+                    self.reading.listed = true;
                     for item in items {
                         self.value(item, inherited);
                     }
@@ -258,7 +260,7 @@ impl Reader<'_, '_, '_> {
         let good = self.report.errors == self.errors && !self.spoilt;
         let mut places = Places { file: self.report.file.clone(), fields: BTreeMap::new() };
         note_places(node, &mut String::new(), &mut places);
-        self.pods.push(ReadPod { key: key_of(node), pod: good.then(|| build::pod(node)), places });
+        self.reading.pods.push(ReadPod { key: key_of(node), pod: good.then(|| build::pod(node)), places });
     }
 
     /// Adds a document of which no pod can be made.
@@ -268,7 +270,7 @@ impl Reader<'_, '_, '_> {
         if let Some(root) = root {
             note_places(root, &mut String::new(), &mut places);
         }
-        self.pods.push(ReadPod { key: root.and_then(key_of), pod: None, places });
+        self.reading.pods.push(ReadPod { key: root.and_then(key_of), pod: None, places });
     }
 }
 

@@ -48,8 +48,18 @@ pub struct Options {
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     pub pods: Vec<ReadPod>,
+    /// There is a list in it, so that it says "no pods" when there are none: `items: []`. Nothing else says that: `null`
+    /// is what programs write that found nothing.
+    pub listed: bool,
     /// In the order of the file.
     pub diagnoses: Vec<Diagnosis>,
+}
+
+impl Reading {
+    /// It declares no pod, and does not say so either.
+    pub fn says_nothing(&self) -> bool {
+        self.pods.is_empty() && !self.listed
+    }
 }
 
 /// One pod document. A bad one never costs the others.
@@ -77,21 +87,19 @@ pub fn read(file: &str, bytes: &[u8], options: &Options) -> Reading {
             let mut report = Report::new(file, "");
             report.error(Mark { line: 1, column: 1 }, "", message, fix);
             let places = Places { file: report.file, fields: Default::default() };
-            return Reading {
-                pods: vec![ReadPod { key: None, pod: None, places }],
-                diagnoses: report.diagnoses,
-            };
+            let pods = vec![ReadPod { key: None, pod: None, places }];
+            return Reading { pods, diagnoses: report.diagnoses, listed: false };
         }
     };
     let mut report = Report::new(file, text);
-    let mut pods = Vec::new();
+    let mut reading = Reading::default();
     let documents = text::split(text);
     let strict_json = file.ends_with(".json");
     for document in &documents {
-        document::read(document, strict_json, &mut report, options, &mut pods);
+        document::read(document, strict_json, &mut report, options, &mut reading);
     }
-    document::refuse_duplicates(&mut pods, &mut report);
-    let mut diagnoses = report.diagnoses;
-    diagnoses.sort_by_key(|diagnosis| (diagnosis.place.line, diagnosis.place.column));
-    Reading { pods, diagnoses }
+    document::refuse_duplicates(&mut reading.pods, &mut report);
+    reading.diagnoses = report.diagnoses;
+    reading.diagnoses.sort_by_key(|diagnosis| (diagnosis.place.line, diagnosis.place.column));
+    reading
 }

@@ -167,7 +167,7 @@ fn files_of_every_released_version_are_read() {
         let remembered: Remembered = Kept::new(&dir, "manifests").owned_by(owner).peek().expect("manifests");
         let node = Node { name: "fixture".into(), key: [0; 16], sandbox_image: "pause".into() };
         let mut manifests = Manifests::new(SourceKind::File, node, false);
-        manifests.recall("/etc/podkeeper", remembered);
+        manifests.recall("/etc/podkeeper", remembered, |_| false);
         let said = manifests.fold(Look::Unavailable("not mounted".into()), Duration::ZERO);
         let pods = said.slot.pods().expect("a last good state");
         let images: Vec<&str> = pods.values().map(|pod| &*pod.pod.spec.containers[0].image).collect();

@@ -159,10 +159,11 @@ pub struct Settings {
 
 /// Reads what is kept and serves writes until the process ends.
 pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> ApiPods {
-    let remembered = settings.kept.load();
-    // A node that is new and one whose state was wiped look the same, until the engine is listed.
-    let lost = remembered.as_ref().is_none_or(|remembered| remembered.lost);
-    let remembered = remembered.unwrap_or_default();
+    let loaded = settings.kept.load_and_tell();
+    // A node that is new and one whose state was wiped look the same, until the engine is listed. An older generation
+    // lacks what was written last.
+    let lost = loaded.as_ref().is_none_or(|(remembered, is_older)| remembered.lost || *is_older);
+    let remembered = loaded.map(|(remembered, _)| remembered).unwrap_or_default();
     let wall = u64::try_from(clock.now().0).unwrap_or(0);
     let versions = Versions::starting_at(remembered.version.max(wall));
     let set = Set {
@@ -295,7 +296,7 @@ impl Source {
         let count = self.leftovers.len();
         Some(format!(
             "{count} pods run that were written here, {first} among them, and what was written is lost from \
-             --state-dir: they are kept, and no pod of this source is removed, until each is written again; or start \
+             --state-dir, or older than it was: they are kept, and no pod of this source is removed, until each is written again; or start \
              once with --allow-mass-delete to remove them"
         ))
     }

@@ -44,6 +44,17 @@ pub struct Permits {
     pub explicit: bool,
     /// A person allows it.
     pub allowed: bool,
+    pub doubt: Doubt,
+}
+
+/// What speaks against a removal, however few pods it is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    None,
+    /// They were read at another place than is read now.
+    Moved,
+    /// And that place declares nothing at all: it may be mistyped, or not mounted.
+    Nothing,
 }
 
 impl Brake {
@@ -59,11 +70,19 @@ impl Brake {
         elapsed: Duration,
     ) -> Verdict {
         let count = removed.len();
-        if permits.allowed || count <= ALWAYS || count * 2 <= before {
+        let is_little = permits.doubt == Doubt::None && (count <= ALWAYS || count * 2 <= before);
+        if permits.allowed || count == 0 || is_little {
             self.missed.clear();
             return Verdict::Go;
         }
-        if count == before && !permits.explicit {
+        if permits.doubt == Doubt::Nothing {
+            self.missed.clear();
+            return Verdict::Held(format!(
+                "{count} pods were read from another place than is read now, and this one declares none: is it mistyped, \
+                 or not mounted? They are kept; start with --allow-mass-delete if they are meant to go"
+            ));
+        }
+        if permits.doubt == Doubt::None && count == before && !permits.explicit {
             self.missed.clear();
             return Verdict::Held(format!(
                 "all {count} pods would be removed although the source is not empty: they are kept; \
@@ -94,7 +113,7 @@ mod tests {
     }
 
     fn permits(explicit: bool, allowed: bool) -> Permits {
-        Permits { explicit, allowed }
+        Permits { explicit, allowed, doubt: Doubt::None }
     }
 
     fn goes(verdict: &Verdict) -> char {
@@ -150,6 +169,22 @@ mod tests {
         assert_eq!(judge(12, &["c", "d"]), 'a');
         assert_eq!(judge(20, &["a", "b"]), 'a');
         assert_eq!(judge(32, &["c", "d"]), 'g');
+    }
+
+    #[test]
+    fn pods_of_another_place_go_after_a_second_reading_and_never_for_nothing() {
+        let removed = pods(&["a"]);
+        let judge = |brake: &mut Brake, second: u64, doubt: Doubt| {
+            let permits = Permits { explicit: true, allowed: false, doubt };
+            goes(&brake.judge(9, &removed, |_| true, permits, Duration::from_secs(second)))
+        };
+        let mut brake = Brake::default();
+        assert_eq!(judge(&mut brake, 0, Doubt::Moved), 'a', "though it is but one");
+        assert_eq!(judge(&mut brake, 5, Doubt::Moved), 'g');
+        for hour in 0..3 {
+            assert_eq!(judge(&mut brake, hour * 3600, Doubt::Nothing), 'h');
+        }
+        assert_eq!(judge(&mut brake, 9999, Doubt::None), 'g');
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Scanner {
 
     /// Goes on where an earlier agent ended.
     pub fn recall(&mut self, remembered: Remembered) {
-        self.manifests.recall(&self.path.to_string_lossy(), remembered);
+        self.manifests.recall(&self.path.to_string_lossy(), remembered, |_| false);
     }
 
     /// What a later agent needs to go on.
@@ -84,6 +84,7 @@ impl Scanner {
         if !meta.is_dir() {
             return Ok(vec![self.path.clone()]);
         }
+        let directory = (meta.dev(), meta.ino());
         let mut files = Vec::new();
         for entry in std::fs::read_dir(&self.path)? {
             let name = entry?.file_name();
@@ -91,6 +92,7 @@ impl Scanner {
                 files.push(self.path.join(name));
             }
         }
+        self.manifests.looks_at(Some(directory), files.is_empty());
         files.sort();
         Ok(files)
     }

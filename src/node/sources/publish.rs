@@ -1,12 +1,17 @@
 //! What a source says goes to the store, what is new about it to the log, and its last good state to the disk.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::model::Place;
 use crate::model::read::Diagnosis;
 use crate::node::keep::Kept;
 use crate::node::sources::reading::Remembered;
 use crate::node::store::{SourceReport, Writer};
 use crate::plan::Slot;
+
+/// So many diagnoses of one reading are logged: thousands of wrong keys must not drown everything else.
+const AT_ONCE: usize = 10;
 
 /// Says what one source says, and says it once.
 pub struct Publisher {
@@ -77,12 +82,23 @@ impl Publisher {
         if old.error.is_some() && new.error.is_none() {
             tracing::info!(source, %origin, "read again");
         }
-        for diagnosis in new.diagnoses.iter().filter(|new| !old.diagnoses.contains(new)) {
+        let known: BTreeSet<_> = old.diagnoses.iter().map(told).collect();
+        let news: Vec<_> =
+            new.diagnoses.iter().filter(|diagnosis| !known.contains(&told(diagnosis))).collect();
+        for diagnosis in news.iter().take(AT_ONCE) {
             let Diagnosis { severity, place, field, message, fix, .. } = diagnosis;
             let fix = fix.as_deref().unwrap_or_default();
             tracing::warn!(source, %place, field, fix, "{severity}: {message}");
         }
+        if let Some(more) = news.len().checked_sub(AT_ONCE).filter(|more| *more > 0) {
+            tracing::warn!(source, %origin, more, "and there is more wrong: see `podkeeper get sources`");
+        }
     }
+}
+
+/// What makes one diagnosis another than a second one.
+fn told(diagnosis: &Diagnosis) -> (&Place, &str, &str) {
+    (&diagnosis.place, &diagnosis.field, &diagnosis.message)
 }
 
 fn timeless(reports: &[SourceReport]) -> Vec<SourceReport> {

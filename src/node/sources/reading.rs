@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::read::{Diagnosis, Reading, Severity};
 use crate::model::{Places, Pod, PodKey};
-use crate::node::sources::brake::{Brake, Permits, Verdict};
+use crate::node::sources::brake::{Brake, Doubt, Permits, Verdict};
 use crate::plan::{Declared, Node, Slot, SourceKind};
 
 mod file;
@@ -81,6 +81,15 @@ pub struct Remembered {
     /// Pods that nothing declares any more, and whose removal was not believed yet.
     #[serde(default)]
     held: Vec<LastGood>,
+    /// See [`Manifests::moved`].
+    #[serde(default)]
+    moved: bool,
+    /// See [`Manifests::lost`].
+    #[serde(default)]
+    lost: BTreeSet<Arc<str>>,
+    /// See [`Manifests::directory`].
+    #[serde(default)]
+    directory: Option<(u64, u64)>,
 }
 
 /// Everything that was said so far.
@@ -102,6 +111,15 @@ pub struct Manifests {
     /// runs, so nothing may be removed.
     complete: bool,
     brake: Brake,
+    /// Pods are held that were read at another place than is read now: another path or prefix, or what is under a mount
+    /// point that was unmounted. So a mistyped path takes no pod away.
+    moved: bool,
+    /// Device and inode of the directory that is read.
+    directory: Option<(u64, u64)>,
+    /// Keys of a database that was made anew or restored since, and does not have them: that is no deletion.
+    lost: BTreeSet<Arc<str>>,
+    /// The next list is the first one of a database that was made anew or restored.
+    anew: bool,
 }
 
 impl Manifests {
@@ -118,6 +136,24 @@ impl Manifests {
             whole: false,
             complete: false,
             brake: Brake::default(),
+            moved: false,
+            directory: None,
+            lost: BTreeSet::new(),
+            anew: false,
+        }
+    }
+
+    /// The database was made anew or restored: what its next list does not have was not deleted.
+    pub fn begin_anew(&mut self) {
+        self.anew = true;
+    }
+
+    /// Which directory is read: one that is empty and is not the one that had the files is a mount point.
+    pub fn looks_at(&mut self, directory: Option<(u64, u64)>, is_empty: bool) {
+        if is_empty && self.directory.is_some() && self.directory != directory {
+            self.moved |= !self.said.is_empty();
+        } else {
+            self.directory = directory;
         }
     }
 
@@ -136,24 +172,41 @@ impl Manifests {
                 .filter(|pod| !self.winners.contains_key(&pod.key))
                 .map(last_good)
                 .collect(),
+            moved: self.moved,
+            lost: self.lost.clone(),
+            directory: self.directory,
         }
     }
 
-    /// Goes on where an earlier agent ended, when it read the same path.
-    pub fn recall(&mut self, path: &str, remembered: Remembered) {
-        if remembered.path != path {
-            return;
+    /// Goes on where an earlier agent ended. When it read another path, only the files that are still read
+    /// (`is_read`, by name) are taken for what they were; the pods of the others are held until it is clear that they
+    /// are meant to go.
+    pub fn recall(&mut self, path: &str, mut remembered: Remembered, is_read: impl Fn(&str) -> bool) {
+        let mut elsewhere = Vec::new();
+        if remembered.path == path {
+            self.directory = remembered.directory;
+        } else {
+            let (here, gone) = remembered.files.into_iter().partition(|(name, _)| is_read(name));
+            remembered.files = here;
+            let gone: BTreeMap<Arc<str>, Vec<LastGood>> = gone;
+            elsewhere.extend(gone.into_values().flatten());
+            remembered.complete = false;
         }
+        self.moved = remembered.moved || !elsewhere.is_empty();
+        self.lost = remembered.lost;
         let declared = |(pod, places)| Arc::new(Declared::new(&self.node, self.kind, pod, places));
         let file = |pods: Vec<LastGood>| {
             Arc::new(File { pods: pods.into_iter().map(declared).collect(), ..File::default() })
         };
-        let held: Vec<_> = remembered.held.into_iter().map(declared).collect();
+        let held = remembered.held.into_iter().chain(elsewhere);
+        let held: Vec<_> = held.map(declared).collect();
         self.files = remembered.files.into_iter().map(|(name, pods)| (name, file(pods))).collect();
         self.winners = remembered.winners;
         self.complete = remembered.complete;
         self.said = self.merge().0;
-        self.said.extend(held.into_iter().map(|pod| (pod.key.clone(), pod)));
+        for pod in held {
+            self.said.entry(pod.key.clone()).or_insert(pod);
+        }
     }
 
     /// The digest of the version of a file that was read last: an equal one need not be parsed again.
@@ -187,7 +240,8 @@ impl Manifests {
                 Some(self.whole && self.files.values().all(|file| file.says_nothing()))
             }
             Look::Listed(files) => {
-                self.whole = !self.take(OrdMap::new(), files);
+                let kept = self.not_deleted(&files);
+                self.whole = !self.take(kept, files);
                 None
             }
             Look::Changes(changes) => {
@@ -204,6 +258,7 @@ impl Manifests {
         let unknown = self.files.values().any(|file| file.unknown);
         self.complete |= self.whole && !unknown;
         let (held, again) = self.brake(pods, &unasked, explicitly_empty, elapsed);
+        let held = held.or_else(|| self.of_before());
         let slot =
             if self.complete { Slot::Known(self.said.clone()) } else { Slot::Stale(self.said.clone()) };
         let error = (!self.complete && unknown).then(|| {
@@ -212,6 +267,30 @@ impl Manifests {
                 .to_owned()
         });
         Said { slot, diagnoses: self.diagnoses(doubles), error, held, again }
+    }
+
+    /// What a database had before it was made anew or restored, and does not have now.
+    fn not_deleted(&mut self, listed: &[(Arc<str>, Seen)]) -> OrdMap<Arc<str>, Arc<File>> {
+        let listed: BTreeSet<&Arc<str>> = listed.iter().map(|(name, _)| name).collect();
+        if std::mem::take(&mut self.anew) {
+            self.lost.extend(self.files.keys().filter(|name| !listed.contains(name)).cloned());
+        }
+        let files = &self.files;
+        self.lost.retain(|name| !listed.contains(name) && files.contains_key(name));
+        if self.allow_mass_delete {
+            self.lost.clear();
+        }
+        self.lost.iter().filter_map(|name| Some((name.clone(), files.get(name)?.clone()))).collect()
+    }
+
+    fn of_before(&self) -> Option<String> {
+        let first = self.lost.first()?;
+        Some(format!(
+            "{} keys, {first} among them, were there before the database was made anew or restored, and are not now: \
+             their pods are kept; put the keys again, or put and delete those that are meant to go, or start once with \
+             --allow-mass-delete",
+            self.lost.len()
+        ))
     }
 
     /// What was not changed stays.
@@ -249,6 +328,13 @@ impl Manifests {
                 (Seen::Read { digest, .. }, Some(previous)) if previous.digest == Some(digest) => {
                     previous.clone()
                 }
+                (Seen::Read { reading, .. }, Some(previous))
+                    if reading.says_nothing() && !previous.pods.is_empty() =>
+                {
+                    let why = "it declares no pod and does not say so either, so its pods are kept: write 'items: []', \
+                               or delete it, to remove them";
+                    Arc::new(unreadable(&name, why.to_owned(), Some(previous)))
+                }
                 (Seen::Read { digest, reading }, previous) => {
                     Arc::new(reread(self.kind, &self.node, digest, reading, previous))
                 }
@@ -260,6 +346,7 @@ impl Manifests {
                 (Seen::Unreadable(error), previous) => Arc::new(unreadable(&name, error, previous)),
             };
             self.deleted.remove(&name);
+            self.lost.remove(&name);
             now.insert(name, file);
         }
         self.files = now;
@@ -313,7 +400,13 @@ impl Manifests {
             self.said.keys().filter(|key| !pods.contains_key(*key)).cloned().collect();
         let looked = |key: &PodKey| self.said.get(key).is_none_or(|pod| !unasked.contains(&pod.places.file));
         let explicit = explicitly_empty.unwrap_or_else(|| self.were_deleted(&removed));
-        let permits = Permits { explicit, allowed: self.allow_mass_delete };
+        self.moved &= !removed.is_empty();
+        let doubt = match (self.moved, pods.is_empty()) {
+            (false, _) => Doubt::None,
+            (true, false) => Doubt::Moved,
+            (true, true) => Doubt::Nothing,
+        };
+        let permits = Permits { explicit, allowed: self.allow_mass_delete, doubt };
         let verdict = self.brake.judge(self.said.len(), &removed, looked, permits, elapsed);
         let (held, again) = match verdict {
             Verdict::Go => (None, false),

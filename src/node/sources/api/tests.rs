@@ -114,11 +114,33 @@ async fn what_was_kept_is_all_there_is() {
     agent.list(&["web"]);
     agent.until(SourceState::Known).await;
     agent.write("db").await.unwrap();
-    // The older generation serves when the newer one is damaged.
     let mut agent = agent.again(false);
     assert_eq!(agent.until(SourceState::Known).await, ["db", "web"], "before the engine is listed");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn an_older_generation_serves_and_is_not_taken_for_all_there_is_w10() {
+    let agent = Agent::new();
+    agent.list(&[]);
+    for name in ["web", "db"] {
+        agent.write(name).await.unwrap();
+    }
     std::fs::write(agent.dir.path().join("api.json"), b"{").unwrap();
-    assert_eq!(agent.again(false).pods.now().pods.len(), 1);
+    let mut agent = agent.again(false);
+    agent.list(&["web", "db"]);
+    assert_eq!(agent.until(SourceState::Stale).await, ["web"], "db may not be removed");
+    // An old file in the place of the new one: the one before it lacks the last write too.
+    let agent = Agent::new();
+    agent.list(&[]);
+    agent.write("a").await.unwrap();
+    let old = std::fs::read(agent.dir.path().join("api.json")).unwrap();
+    for name in ["b", "c"] {
+        agent.write(name).await.unwrap();
+    }
+    std::fs::write(agent.dir.path().join("api.json"), old).unwrap();
+    let mut agent = agent.again(false);
+    agent.list(&["a", "b", "c"]);
+    assert_eq!(agent.until(SourceState::Stale).await, ["a", "b"], "c may not be removed");
 }
 
 #[tokio::test(flavor = "current_thread")]

@@ -45,7 +45,7 @@ impl Book {
         most: usize,
     ) -> Self {
         if let Some(remembered) = publisher.recall() {
-            manifests.recall(&origin, remembered);
+            manifests.recall(&origin, remembered, |name| values.reads(name));
         }
         Self { manifests, values, publisher, clock, origin, most, revision: None, read_at: None, over: false }
     }
@@ -127,8 +127,9 @@ impl Book {
         Then { again: said.again }
     }
 
-    /// The history was another one: revisions count anew.
+    /// The history was another one: revisions count anew, and what is not there any more was not deleted.
     pub fn reset(&mut self) {
+        self.manifests.begin_anew();
         self.revision = None;
         self.values.forget();
     }

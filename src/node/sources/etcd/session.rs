@@ -122,7 +122,7 @@ impl Session {
                 tracing::warn!(
                     source = "etcd",
                     reason = "EtcdHistoryReset",
-                    "{why}: reading everything again; most pods are only removed when that is read twice"
+                    "{why}: reading everything again; pods that it does not have any more are kept"
                 );
                 self.book.with(|book| book.reset()).await;
                 Err(Left::Relist)

@@ -38,6 +38,11 @@ impl Values {
         Self { keys, node, options, created: BTreeMap::new() }
     }
 
+    /// Is a key of this name one that is read?
+    pub fn reads(&self, name: &str) -> bool {
+        self.keys.meaning(name.as_bytes()) != Meaning::Stray
+    }
+
     /// Nothing that was counted before can be compared with what comes.
     pub fn forget(&mut self) {
         self.created.clear();
@@ -149,7 +154,7 @@ fn stray(name: &Arc<str>) -> Seen {
         fix: Some("pods are under …/pods/<namespace>/<name>".to_owned()),
         source_line: String::new(),
     };
-    Seen::Read { digest: 0, reading: Reading { pods: Vec::new(), diagnoses: vec![diagnosis] } }
+    Seen::Read { digest: 0, reading: Reading { diagnoses: vec![diagnosis], ..Reading::default() } }
 }
 
 fn digest(value: &[u8], uid: &str) -> u128 {

@@ -121,7 +121,7 @@ fn a_config_map_swap_is_seen() {
 }
 
 #[test]
-fn a_missing_directory_keeps_its_pods_and_an_empty_one_does_not() {
+fn a_missing_directory_keeps_its_pods_and_an_emptied_one_does_not() {
     let mut f = Folder::new();
     f.write("web.yaml", &["web"]);
     assert_eq!(f.pods_after(1000), "known web");
@@ -130,10 +130,39 @@ fn a_missing_directory_keeps_its_pods_and_an_empty_one_does_not() {
     let scan = f.look_after(1000);
     assert_eq!(pods(&scan), "stale web");
     assert!(scan.said.error.unwrap().contains("No such file"));
-    fs::create_dir(f.dir.path()).unwrap();
-    assert_eq!(f.pods_after(1000), "known web", "its absence has to settle too");
+    fs::rename(&away, f.dir.path()).unwrap();
+    assert_eq!(f.pods_after(1000), "known web");
+    fs::remove_file(f.path("web.yaml")).unwrap();
+    f.look_after(1000);
     assert_eq!(f.pods_after(1000), "known");
-    fs::remove_dir_all(away).unwrap();
+}
+
+/// F5. A mount point shows what is under it when it is unmounted, and when it is not mounted yet.
+#[test]
+fn f5_an_empty_directory_that_is_not_the_one_that_was_read_takes_no_pod_away() {
+    let mut f = Folder::new();
+    f.write("web.yaml", &["web"]);
+    assert_eq!(f.pods_after(1000), "known web");
+    let away = f.dir.path().with_extension("away");
+    fs::rename(f.dir.path(), &away).unwrap();
+    fs::create_dir(f.dir.path()).unwrap();
+    f.look_after(1000);
+    for _ in 0..3 {
+        let scan = f.look_after(10_000);
+        assert_eq!(pods(&scan), "known web");
+        assert!(scan.said.held.is_some_and(|held| held.contains("not mounted")));
+    }
+    // A later agent knows which directory it was, and that it holds pods of it.
+    let remembered = f.scanner.remember();
+    f.scanner = Folder::scanner(f.dir.path().to_owned());
+    f.scanner.recall(remembered);
+    f.look_after(1000);
+    assert_eq!(f.pods_after(10_000), "known web");
+    fs::remove_dir(f.dir.path()).unwrap();
+    fs::rename(&away, f.dir.path()).unwrap();
+    f.look_after(1000);
+    let scan = f.look_after(1000);
+    assert_eq!((pods(&scan), scan.said.held), ("known web".to_owned(), None), "and mounted again");
 }
 
 #[test]

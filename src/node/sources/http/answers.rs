@@ -88,7 +88,10 @@ impl Answers {
         let mut answers =
             Self { manifests, publisher, options, clock, places: urls.iter().map(place).collect() };
         if let Some(remembered) = answers.publisher.recall() {
-            answers.manifests.recall(&answers.origin(), remembered);
+            let (origin, places) = (answers.origin(), &answers.places);
+            answers
+                .manifests
+                .recall(&origin, remembered, |name| places.iter().any(|place| *place.name == *name));
         }
         // Before the first answer, which may take half a minute: what ran goes on as it was declared.
         let said = answers.manifests.fold(Look::Unavailable(String::new()), answers.clock.elapsed());
@@ -141,6 +144,9 @@ impl Answers {
             return Told { seen: Seen::Same, revision, error: None, waits: None };
         }
         match catch_unwind(AssertUnwindSafe(|| read::read(name, &text, &self.options))) {
+            Ok(reading) if reading.says_nothing() => failed(format!(
+                "{name} answers with no pod, and does not say so either: 'items: []' is how to say \"no pods\""
+            )),
             Ok(reading) => Told { seen: Seen::Read { digest, reading }, revision, error: None, waits: None },
             Err(_) => failed(format!("podkeeper failed to read what {name} answers: please report it")),
         }

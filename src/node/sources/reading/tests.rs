@@ -11,7 +11,7 @@ const NOW: Duration = Duration::from_secs(1000);
 
 /// What a file holds: a name is a good pod, `!name` a bad one whose name can be read, `!` one that cannot.
 fn reading(file: &str, documents: &[&str]) -> Reading {
-    let mut reading = Reading::default();
+    let mut reading = Reading { listed: documents.is_empty(), ..Reading::default() };
     for (line, document) in (1..).zip(documents) {
         let place = Place { file: file.into(), line, column: 1 };
         let (bad, name) = (document.starts_with('!'), document.trim_start_matches('!'));
@@ -210,7 +210,7 @@ fn what_was_said_survives_the_agent() {
     let text = serde_json::to_string(&first.remember("/pods")).unwrap();
     let recalled = || {
         let mut second = manifests();
-        second.recall("/pods", serde_json::from_str(&text).unwrap());
+        second.recall("/pods", serde_json::from_str(&text).unwrap(), |_| false);
         second
     };
     let gone = recalled().fold(Look::Unavailable("not mounted".into()), NOW);
@@ -221,9 +221,78 @@ fn what_was_said_survives_the_agent() {
     assert_eq!(look(&mut moved, vec![read("e", &["a"]), same("f"), same("g")]), ('k', "a@f b@f c@g".into()));
     let mut removed = recalled();
     assert_eq!(look(&mut removed, vec![same("g")]), ('k', "a@g c@g".into()));
-    let mut elsewhere = manifests();
-    elsewhere.recall("/other", serde_json::from_str(&text).unwrap());
-    assert_eq!(said(&elsewhere.fold(Look::Unavailable("gone".into()), NOW)), ('s', String::new()));
+}
+
+/// What is remembered of one pod each of f and g, recalled where `is_read` are read.
+fn elsewhere(is_read: &[&str]) -> Manifests {
+    let mut first = manifests();
+    look(&mut first, vec![read("f", &["a"]), read("g", &["b"])]);
+    let text = serde_json::to_string(&first.remember("/pods")).unwrap();
+    let mut second = manifests();
+    second.recall("/other", serde_json::from_str(&text).unwrap(), |name| is_read.contains(&name));
+    second
+}
+
+#[test]
+fn a_path_that_is_another_one_and_declares_nothing_takes_no_pod_away() {
+    let mut mistyped = elsewhere(&[]);
+    for look in 0..3 {
+        let now = mistyped.fold(Look::Files(vec![]), NOW + SECOND_LOOK * look);
+        assert_eq!(said(&now).1, "a@f b@g");
+        assert!(now.held.is_some_and(|held| held.contains("mistyped")));
+    }
+    // Nor for the agent after this one, for which the path is the same.
+    let text = serde_json::to_string(&mistyped.remember("/other")).unwrap();
+    let mut third = manifests();
+    third.recall("/other", serde_json::from_str(&text).unwrap(), |_| false);
+    assert_eq!(look(&mut third, vec![]).1, "a@f b@g");
+}
+
+#[test]
+fn pods_of_another_path_go_after_a_second_look_at_one_that_declares_some() {
+    let mut moved = elsewhere(&[]);
+    assert_eq!(look(&mut moved, vec![read("h", &["b", "c"])]).1, "a@f b@h c@h");
+    let second = moved.fold(Look::Files(vec![same("h")]), NOW + SECOND_LOOK);
+    assert_eq!((said(&second), second.held), (('k', "b@h c@h".into()), None));
+}
+
+#[test]
+fn what_is_still_read_keeps_its_last_good_version_whatever_else_is_read() {
+    let mut other = elsewhere(&["f"]);
+    let now = look(&mut other, vec![read("e", &["c"]), ("f".into(), Seen::Unasked)]);
+    assert_eq!(now.1, "a@f b@g c@e", "b is held");
+    let second = other.fold(Look::Files(vec![same("e"), ("f".into(), Seen::Unasked)]), NOW + SECOND_LOOK);
+    assert_eq!(said(&second).1, "a@f c@e");
+}
+
+#[test]
+fn a_document_that_declares_nothing_and_does_not_say_so_is_no_deletion() {
+    let mut m = manifests();
+    let nothing = || ("f".into(), Seen::Read { digest: 9, reading: Reading::default() });
+    assert_eq!(look(&mut m, vec![nothing()]), ('k', String::new()), "it never had any");
+    look(&mut m, vec![read("f", &["a"])]);
+    let now = m.fold(Look::Files(vec![nothing()]), NOW);
+    assert_eq!((said(&now), now.diagnoses.len()), (('k', "a@f".into()), 1));
+    assert_eq!(look(&mut m, vec![read("f", &[])]), ('k', String::new()), "this one says so");
+}
+
+#[test]
+fn e10_what_a_database_made_anew_does_not_have_was_not_deleted() {
+    let mut m = manifests();
+    told(&mut m, Look::Listed(vec![read("k1", &["a"]), read("k2", &["b"]), read("k3", &["c"])]));
+    m.begin_anew();
+    let all = |held| ('k', "a@k1 b@k2 c@k3".to_owned(), held);
+    assert_eq!(told(&mut m, Look::Listed(vec![same("k1")])), all(true));
+    assert_eq!(told(&mut m, Look::Listed(vec![same("k1")])), all(true), "and every list after it");
+    let text = serde_json::to_string(&m.remember("/p")).unwrap();
+    let mut m = manifests();
+    m.recall("/p", serde_json::from_str(&text).unwrap(), |_| true);
+    assert_eq!(told(&mut m, Look::Listed(vec![same("k1")])), all(true), "also for the next agent");
+    told(&mut m, Look::Changes(vec![("k2".into(), Some(read("k2", &["b"]).1))]));
+    let now = told(&mut m, Look::Changes(vec![("k2".into(), None)]));
+    assert_eq!(now, ('k', "a@k1 c@k3".into(), true), "what was put and deleted was deleted");
+    told(&mut m, Look::Changes(vec![("k3".into(), Some(read("k3", &["c"]).1))]));
+    assert_eq!(told(&mut m, Look::Listed(vec![same("k1")])), ('k', "a@k1".into(), false));
 }
 
 #[test]
@@ -234,7 +303,7 @@ fn a_removal_that_was_not_believed_is_not_believed_by_the_next_agent_either() {
     assert_eq!(look(&mut first, vec![read("f", &["a"])]), everything);
     let mut second = manifests();
     let text = serde_json::to_string(&first.remember("/pods")).unwrap();
-    second.recall("/pods", serde_json::from_str(&text).unwrap());
+    second.recall("/pods", serde_json::from_str(&text).unwrap(), |_| false);
     assert_eq!(look(&mut second, vec![read("f", &["a"])]), everything, "it has seen that once");
     let later = second.fold(Look::Files(vec![same("f")]), NOW + SECOND_LOOK);
     assert_eq!(said(&later), ('k', "a@f".into()));
