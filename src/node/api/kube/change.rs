@@ -204,7 +204,8 @@ fn named(pod: &mut Value, namespace: &str, name: Option<&str>) -> Result<PodKey,
     if own.is_empty() {
         return Err(refuse::invalid_because(
             "",
-            "metadata.name: Required value: name or generateName is required",
+            "metadata.name",
+            "Required value: name or generateName is required",
         ));
     }
     if !pod["metadata"].is_object() {

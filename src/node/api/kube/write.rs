@@ -212,7 +212,7 @@ fn put(
 ) -> Result<Done, Refusal> {
     clean(&mut object);
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
-        return Err(refuse::invalid_because(&key.name, "metadata: it is not an object"));
+        return Err(refuse::invalid_because(&key.name, "metadata", "it is not an object"));
     };
     metadata.insert("name".to_owned(), json!(key.name));
     metadata.insert("namespace".to_owned(), json!(key.namespace));
