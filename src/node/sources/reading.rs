@@ -74,13 +74,31 @@ pub struct Said {
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
     /// The path that it was read from.
-    path: String,
+    pub path: String,
+    /// Of a database: which one it was, by its cluster's id, and how far its revisions went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<(u64, i64)>,
     complete: bool,
     files: BTreeMap<Arc<str>, Vec<LastGood>>,
     winners: BTreeMap<PodKey, Arc<str>>,
     /// Pods that nothing declares any more, and whose removal was not believed yet.
     #[serde(default)]
     held: Vec<LastGood>,
+}
+
+impl Remembered {
+    /// What is left of it when these are the files that there are now: a document may have moved to one that was
+    /// never read, so nothing is complete before that is.
+    #[must_use]
+    pub fn only(mut self, path: String, files: &[Arc<str>]) -> Self {
+        if self.path != path {
+            self.files.retain(|name, _| files.contains(name));
+            self.winners.retain(|_, file| files.contains(file));
+            self.held.retain(|(_, places)| files.contains(&places.file));
+            (self.path, self.complete) = (path, false);
+        }
+        self
+    }
 }
 
 /// Everything that was said so far.
@@ -127,6 +145,7 @@ impl Manifests {
         let pods = |file: &File| file.pods.iter().map(last_good).collect();
         Remembered {
             path: path.to_owned(),
+            followed: None,
             complete: self.complete,
             files: self.files.iter().map(|(name, file)| (name.clone(), pods(file))).collect(),
             winners: self.winners.clone(),

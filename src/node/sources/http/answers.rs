@@ -65,7 +65,7 @@ struct Told {
 }
 
 impl Answers {
-    /// Goes on where an earlier agent that read the same URLs ended.
+    /// Goes on where an earlier agent ended, as far as it read the same URLs.
     pub fn new(
         urls: &[ManifestUrl],
         node: Node,
@@ -88,7 +88,9 @@ impl Answers {
         let mut answers =
             Self { manifests, publisher, options, clock, places: urls.iter().map(place).collect() };
         if let Some(remembered) = answers.publisher.recall() {
-            answers.manifests.recall(&answers.origin(), remembered);
+            let names: Vec<Arc<str>> = answers.places.iter().map(|place| place.name.clone()).collect();
+            let origin = answers.origin();
+            answers.manifests.recall(&origin, remembered.only(origin.clone(), &names));
         }
         // Before the first answer, which may take half a minute: what ran goes on as it was declared.
         let said = answers.manifests.fold(Look::Unavailable(String::new()), answers.clock.elapsed());
@@ -173,7 +175,7 @@ impl Answers {
         self.publisher.publish(slot, reports, || self.manifests.remember(&origin));
     }
 
-    /// What was remembered is good for the same URLs only: a document may have moved from one to another.
+    /// All URLs: of others only a part of what was remembered is good.
     fn origin(&self) -> String {
         self.places.iter().map(|place| &*place.name).collect::<Vec<_>>().join(" ")
     }

@@ -227,6 +227,34 @@ fn what_was_said_survives_the_agent() {
 }
 
 #[test]
+fn of_files_that_are_no_longer_named_nothing_is_remembered_and_the_rest_is_not_complete() {
+    let mut first = manifests();
+    look(&mut first, vec![read("f", &["a", "b"]), read("g", &["c", "d", "e", "h"])]);
+    let held = ('k', "a@f b@f c@g d@g e@g h@g".to_owned());
+    assert_eq!(look(&mut first, vec![read("f", &["a", "b"]), read("g", &[])]), held);
+    let recalled = |files: &[&str]| {
+        let names: Vec<Arc<str>> = files.iter().map(|file| Arc::from(*file)).collect();
+        let path = files.join(" ");
+        let mut second = manifests();
+        second.recall(&path, first.remember("f g").only(path.clone(), &names));
+        second
+    };
+    let away = |mut manifests: Manifests| said(&manifests.fold(Look::Unavailable("away".into()), NOW));
+    assert_eq!(away(recalled(&["f", "g"])), ('s', held.1));
+    assert_eq!(away(recalled(&["f", "new"])), ('s', "a@f b@f".into()));
+    assert_eq!(
+        away(recalled(&["g", "new"])),
+        ('s', "c@g d@g e@g h@g".into()),
+        "held pods are kept with their file"
+    );
+    let mut second = recalled(&["f", "new"]);
+    let unasked = |file: &str| (Arc::from(file), Seen::Unasked);
+    let so_far = look(&mut second, vec![read("f", &["a", "b"]), unasked("new")]);
+    assert_eq!(so_far, ('s', "a@f b@f".into()), "what another file declared may be in the new one");
+    assert_eq!(look(&mut second, vec![same("f"), read("new", &["c"])]), ('k', "a@f b@f c@new".into()));
+}
+
+#[test]
 fn a_removal_that_was_not_believed_is_not_believed_by_the_next_agent_either() {
     let mut first = manifests();
     look(&mut first, vec![read("f", &["a", "b", "c", "d", "e"])]);
