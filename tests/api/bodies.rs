@@ -181,3 +181,32 @@ fn w5_a_pod_that_is_invalid_is_a_422_that_names_each_field() {
         assert!(causes.iter().all(|cause| cause["message"].as_str().is_some_and(|said| !said.is_empty())));
     }
 }
+
+#[test]
+fn w5_a_grace_period_that_is_no_number_of_seconds_is_a_400_and_deletes_nothing() {
+    let server = limited();
+    let delete = |query: &str, body: &str| {
+        send(&server, ("DELETE", &format!("{POD}{query}"), "application/json"), body.as_bytes())
+    };
+    for (query, body) in [
+        ("?gracePeriodSeconds=soon", ""),
+        ("?gracePeriodSeconds=1.5", "{}"),
+        ("", r#"{"gracePeriodSeconds": "5"}"#),
+        ("", r#"{"gracePeriodSeconds": 0.5}"#),
+        ("", r#"{"gracePeriodSeconds": 1e30}"#),
+        ("", "[]"),
+    ] {
+        delete(query, body).assert_status(400, "BadRequest");
+    }
+    // One that is deleted cannot be changed.
+    assert_eq!(send(&server, WAYS[2], b"{}").code, 200);
+    for (query, body, seconds) in [
+        ("?gracePeriodSeconds=20", "", 20),
+        ("?gracePeriodSeconds=3", r#"{"gracePeriodSeconds": 10}"#, 10),
+        ("", r#"{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": -5}"#, 1),
+        ("", r#"{"gracePeriodSeconds": 0}"#, 0),
+    ] {
+        let gone: Value = serde_json::from_str(&delete(query, body).body).unwrap();
+        assert_eq!(gone["metadata"]["deletionGracePeriodSeconds"], seconds, "{query} {body}: {gone}");
+    }
+}
