@@ -75,6 +75,12 @@ fn each_rule_finds_its_fault() {
         ("src/node/a.rs", "use crate::docker;\n", "src/node/a.rs:1: no `//!`"),
         ("src/node/utils.rs", "//! x\n", "src/node/utils.rs:1: the name"),
         ("src/node/a.rs", "//! x\nstruct PodManager;\n", "src/node/a.rs:2: `PodManager`"),
+        (
+            "src/node/sources/a.rs",
+            "//! x\nfn f() { tokio::spawn(b()); }\n",
+            "src/node/sources/a.rs:2: a task",
+        ),
+        ("src/cli/run/a.rs", "//! x\nfn f() { tokio::task::spawn(b()); }\n", "src/cli/run/a.rs:2: a task"),
         ("src/node/a.rs", &long_file, "src/node/a.rs:401: more than 400 lines"),
         ("src/node/a.rs", &long_function, "src/node/a.rs:2: a function of 62 lines"),
     ] {
@@ -101,7 +107,8 @@ fn source_faults(path: &str, text: &str) -> Vec<String> {
     }
     let code: Vec<&str> = text.lines().map(without_comment).collect();
     for (number, line) in code.iter().enumerate() {
-        let line_faults = name_faults(path, line).into_iter().chain(type_fault(line));
+        let line_faults =
+            name_faults(path, line).into_iter().chain(type_fault(line)).chain(task_fault(path, line));
         faults.extend(line_faults.map(|fault| format!("{path}:{}: {fault}", number + 1)));
     }
     let untested = text.lines().take_while(|line| *line != "#[cfg(test)]").count();
@@ -139,6 +146,17 @@ fn name_faults(path: &str, line: &str) -> Vec<String> {
         }
     }
     faults
+}
+
+/// Sources' tasks that nobody would start again after a panic. (What is joined, as a `JoinSet` is, belongs to the task
+/// that joins it.)
+fn task_fault(path: &str, line: &str) -> Option<String> {
+    let is_of_sources = ["src/node/sources/", "src/cli/run/"].iter().any(|folder| path.starts_with(folder));
+    let spawns = ["tokio::spawn(", "task::spawn("].iter().any(|spawn| line.contains(spawn));
+    // The tests of `supervise` start it themselves.
+    let is_supervised = line.contains("spawn(supervise(") || path == "src/node/sources/supervise.rs";
+    (is_of_sources && spawns && !is_supervised)
+        .then(|| "a task that nobody starts again when it panics, spawn it through `supervise`".to_owned())
 }
 
 /// The rooms that a line names: `crate::a::b`, `crate::{a, b::c}`.

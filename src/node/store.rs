@@ -8,8 +8,8 @@ use im::OrdMap;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::model::Time;
 use crate::model::read::Diagnosis;
+use crate::model::{Time, Uid};
 use crate::plan::{Desired, Node, Slot, SourceKind};
 
 /// What is desired, and how well each source is doing. Cheap to clone.
@@ -103,6 +103,14 @@ impl Writer {
     pub fn write(&self, slot: Slot, reports: Vec<SourceReport>) {
         self.sender.send_modify(|declarations| {
             declarations.desired = declarations.desired.with_slot(self.kind, slot);
+            declarations.sources.insert(self.kind, reports);
+        });
+    }
+
+    /// The same, and how long those may take to stop that it let go of.
+    pub fn write_with_graces(&self, slot: Slot, graces: OrdMap<Uid, u32>, reports: Vec<SourceReport>) {
+        self.sender.send_modify(|declarations| {
+            declarations.desired = declarations.desired.with_slot(self.kind, slot).with_graces(graces);
             declarations.sources.insert(self.kind, reports);
         });
     }

@@ -100,6 +100,8 @@ pub struct Desired {
     pods: OrdMap<PodKey, Arc<Declared>>,
     /// Which pods claim a node port, in order.
     claims: OrdMap<(Protocol, u16), Vec<PodKey>>,
+    /// Seconds that pods may take to stop which were let go with a grace period of their own.
+    graces: OrdMap<Uid, u32>,
 }
 
 /// A pod that a source declares in vain: another source of higher precedence declares the name too.
@@ -175,7 +177,7 @@ impl Slot {
 impl Desired {
     /// Nothing is known yet.
     pub fn new(node: Node) -> Self {
-        Self { node, slots: OrdMap::new(), pods: OrdMap::new(), claims: OrdMap::new() }
+        Self { node, slots: OrdMap::new(), pods: OrdMap::new(), claims: OrdMap::new(), graces: OrdMap::new() }
     }
 
     /// Replaces what one source says: the source of higher precedence wins a name, and when it lets go of
@@ -191,6 +193,17 @@ impl Desired {
             next.settle(key);
         }
         next
+    }
+
+    /// Says of pods that were let go how long they may take to stop. Another life of the same name is another pod.
+    #[must_use]
+    pub fn with_graces(self, graces: OrdMap<Uid, u32>) -> Self {
+        Self { graces, ..self }
+    }
+
+    /// What [`with_graces`](Desired::with_graces) said of one.
+    pub fn grace(&self, uid: &Uid) -> Option<u32> {
+        self.graces.get(uid).copied()
     }
 
     /// Finds the winner of one name.

@@ -18,6 +18,8 @@ pub fn remove_all(scene: &mut Scene, instances: &[&Instance], grace: Option<u32>
 }
 
 /// Stops the containers, and then the sandboxes. True while something is alive.
+///
+/// Without a `grace` it is what whoever let go of the pod said, or what its manifest had said when it was made.
 pub fn stop_all(scene: &mut Scene, instances: &[&Instance], grace: Option<u32>, cause: &Cause) -> bool {
     let alive = |role: fn(&Role) -> bool| {
         instances.iter().copied().filter(move |instance| role(&instance.role) && instance.is_alive())
@@ -25,7 +27,8 @@ pub fn stop_all(scene: &mut Scene, instances: &[&Instance], grace: Option<u32>, 
     let mut containers = alive(|role| *role != Role::Sandbox).peekable();
     if containers.peek().is_some() {
         for instance in containers {
-            stop(scene, instance, grace.or(instance.grace), cause);
+            let grace = grace.or_else(|| scene.desired.grace(&instance.uid)).or(instance.grace);
+            stop(scene, instance, grace, cause);
         }
         return true;
     }

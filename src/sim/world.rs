@@ -163,7 +163,12 @@ impl World {
         self.read_sources();
     }
 
+    /// Before another word of a source counts, what is gone altogether is forgotten, as the agent does it: what
+    /// is declared again begins anew.
     fn read_sources(&mut self) {
+        if self.observed.listed {
+            observer::tidy(&mut self.observed, &self.desired);
+        }
         self.desired = self.sources.read(&self.desired);
     }
 
@@ -200,7 +205,7 @@ impl World {
     /// The first half of a round: what the engine's events tell, and a list when one is due.
     pub fn read(&mut self) {
         if self.observed.listed {
-            self.read_sources();
+            self.desired = self.sources.read(&self.desired);
             observer::heirs(&mut self.observed, &self.desired);
         }
         let at = self.now();

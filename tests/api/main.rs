@@ -6,6 +6,7 @@
 
 mod access;
 mod agent;
+mod bodies;
 mod client;
 mod limits;
 mod server;

@@ -57,6 +57,28 @@ async fn e20_an_endpoint_of_another_cluster_is_not_used() {
 }
 
 #[tokio::test]
+async fn e20_an_endpoint_of_another_cluster_is_not_used_by_the_next_agent_either() {
+    let (ours, other) = (Cluster::start(1).await, Cluster::start(1).await);
+    ours.client().await.put(key("a"), manifest("a", "one:1"), None).await.unwrap();
+    other.client().await.put(key("b"), manifest("b", "wrong:1"), None).await.unwrap();
+    let proxy = crate::proxy::Proxy::to(&ours.urls()[0]).await;
+    let mut source = Source::start(std::slice::from_ref(&proxy.url));
+    source.until_pods("a=one:1").await;
+    proxy.set(crate::proxy::Line::Cut);
+    // It was asked of one server and is asked of two: what it knows is still good.
+    let mut source = source.again(&[proxy.url.clone(), other.urls()[0].clone()]);
+    source.until_error("belongs to cluster").await;
+    assert_eq!(source.pods(), "!a=one:1");
+    proxy.set(crate::proxy::Line::Open);
+    ours.client().await.put(key("c"), manifest("c", "one:1"), None).await.unwrap();
+    source.until_pods("a=one:1 c=one:1").await;
+    // When all that is named is another cluster, that one counts.
+    let servers = other.urls();
+    let mut source = source.again(&[servers[0].clone()]);
+    source.until_pods("b=wrong:1").await;
+}
+
+#[tokio::test]
 async fn e4_a_member_that_froze_is_left_for_another() {
     let cluster = Cluster::start(3).await;
     cluster.client().await.put(key("a"), manifest("a", "one:1"), None).await.unwrap();

@@ -1,5 +1,7 @@
 //! The real source, writing into a real store, on a node called `n`.
 
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use podkeeper::node::clock::Clock;
@@ -8,15 +10,17 @@ use podkeeper::node::sources::etcd::{self, Access, MOST_KEYS, Pace, Settings};
 use podkeeper::node::sources::wake::Waker;
 use podkeeper::node::store::{Declarations, SourceReport, SourceState, Store};
 use podkeeper::plan::{Node, SourceKind};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::cluster::PATIENCE;
 
+/// On a thread of its own, which ends with it.
 pub struct Source {
     reader: watch::Receiver<Declarations>,
     pub waker: Waker,
     _store: Store,
-    _state: tempfile::TempDir,
+    state: Arc<tempfile::TempDir>,
+    thread: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
 pub fn key(pod: &str) -> String {
@@ -37,10 +41,25 @@ impl Source {
         Self::with(servers, |_| {})
     }
 
-    /// Quick where a fleet would be patient.
     pub fn with(servers: &[String], change: impl FnOnce(&mut Settings)) -> Self {
+        Self::keeping(servers, Arc::new(tempfile::tempdir().unwrap()), change)
+    }
+
+    /// The agent ends, and another one with these servers goes on in its place.
+    pub fn again(self, servers: &[String]) -> Self {
+        let state = self.state.clone();
+        drop(self);
+        Self::keeping(servers, state, |_| {})
+    }
+
+    /// Quick where a fleet would be patient.
+    fn keeping(
+        servers: &[String],
+        state: Arc<tempfile::TempDir>,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
         let node = Node { name: "n".into(), key: [0; 16], sandbox_image: "pause".into() };
-        let (store, state) = (Store::new(node.clone()), tempfile::tempdir().unwrap());
+        let store = Store::new(node.clone());
         let access = Access { servers: servers.to_vec(), ca_file: None, client: None, user: None };
         let mut settings = Settings {
             access,
@@ -56,8 +75,17 @@ impl Source {
             most_keys: MOST_KEYS,
         };
         change(&mut settings);
-        let waker = etcd::spawn(settings, store.writer(SourceKind::Etcd), Clock::start());
-        Self { reader: store.reader(), waker, _store: store, _state: state }
+        let (writer, (stop, stopped), (tell, told)) =
+            (store.writer(SourceKind::Etcd), oneshot::channel(), mpsc::channel());
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                tell.send(etcd::spawn(settings, writer, Clock::start())).unwrap();
+                let _ = stopped.await;
+            });
+        });
+        let waker = told.recv().unwrap();
+        Self { reader: store.reader(), waker, _store: store, state, thread: Some((stop, thread)) }
     }
 
     pub fn report(&self) -> SourceReport {
@@ -110,5 +138,14 @@ impl Source {
     #[track_caller]
     pub fn until_error<'a>(&'a mut self, part: &'a str) -> impl Future<Output = ()> + 'a {
         self.until(part, move |source| source.report().error.is_some_and(|error| error.contains(part)))
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.thread.take() {
+            drop(stop);
+            let _ = thread.join();
+        }
     }
 }

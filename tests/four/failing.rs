@@ -34,6 +34,40 @@ fn sources_that_fail_harm_no_pod_and_come_back() {
 }
 
 #[test]
+fn pods_of_the_api_come_change_and_go_while_every_other_source_fails() {
+    let mut four = Four::start("four-api");
+    let ids = four.ids();
+    four.kill_etcd();
+    four.server.answer(response(500, &[], b"no"));
+    let away = four.machine.pods_dir().with_extension("away");
+    fs::rename(four.machine.pods_dir(), &away).unwrap();
+    four.hang_up();
+    for kind in ["etcd", "http", "file"] {
+        four.until_source(kind, "stale", true);
+    }
+    four.api("PUT", "api", &coloured("api", "blue"));
+    let changed = four.until_replaced("api", &ids["api"]);
+    four.api("POST", "extra", &coloured("extra", "red"));
+    four.machine.until_pod("extra", "Running");
+    four.api("DELETE", "extra", "");
+    four.machine.until_gone("extra");
+    four.until_all_run();
+    let mut expected = ids;
+    expected.insert("api", changed);
+    assert_eq!(four.ids(), expected);
+    // What failed comes back, and leads to nothing.
+    let before = four.machine.containers();
+    fs::rename(&away, four.machine.pods_dir()).unwrap();
+    four.start_etcd();
+    four.http("red");
+    four.hang_up();
+    for kind in ["etcd", "http", "file"] {
+        four.until_source(kind, "known", false);
+    }
+    four.until_as_before(&before);
+}
+
+#[test]
 fn a_file_takes_a_name_from_etcd_and_gives_it_back() {
     let four = Four::start("four-names");
     let ids = four.ids();

@@ -1,8 +1,6 @@
 //! The agent with its four sources, each of which declares one pod that bears its name.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
 
 use rustix::process::Signal;
 use tokio::runtime::Runtime;
@@ -43,8 +41,7 @@ impl Four {
         four.put_etcd("red");
         four.machine.start();
         four.machine.until("the API answers", || four.machine.get("/healthz").is_some());
-        let (code, said) = four.post("/api/v1/namespaces/default/pods", &coloured("api", "red"));
-        assert_eq!(code, 201, "{said}");
+        four.api("POST", "api", &coloured("api", "red"));
         four.until_all_run();
         four
     }
@@ -82,15 +79,13 @@ impl Four {
         self.machine.signal(Signal::HUP);
     }
 
-    fn post(&self, path: &str, body: &str) -> (u16, String) {
-        let mut stream = UnixStream::connect(self.machine.socket()).unwrap();
-        let length = body.len();
-        let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
-        let kind = format!("Content-Type: application/yaml\r\nContent-Length: {length}\r\n\r\n");
-        stream.write_all([head, kind, body.to_owned()].concat().as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+    /// Writes a pod through the API, or lets go of it.
+    #[track_caller]
+    pub fn api(&self, method: &str, name: &str, body: &str) {
+        let pods = "/api/v1/namespaces/default/pods";
+        let path = if method == "POST" { pods.to_owned() } else { format!("{pods}/{name}") };
+        let (code, said) = self.machine.send(method, &path, body);
+        assert!(matches!(code, 200 | 201), "{said}");
     }
 
     /// Waits until a source is in this state, and tells of an error or of none.

@@ -148,3 +148,28 @@ fn an_agent_that_starts_while_the_server_is_away_goes_on_with_what_it_knew() {
     elsewhere.begins();
     assert_eq!(elsewhere.images(), ["other=x:1"], "what another URL said is not of this one");
 }
+
+#[test]
+fn an_agent_that_is_given_another_url_goes_on_with_what_the_one_that_stays_said_last() {
+    let (stays, goes, comes) = (Server::start(), Server::start(), Server::start());
+    stays.answer(response(200, &[], &manifests(&["web=x:1"])));
+    goes.answer(response(200, &[], &manifests(&["old=x:1"])));
+    let state = tempfile::tempdir().unwrap();
+    let keeping = |urls: &[String]| Rig::keeping(urls, Access::default(), state.path());
+    let rig = keeping(&[stays.url("/pods"), goes.url("/pods")]);
+    rig.begins();
+    rig.until_of(1, |report| report.state == SourceState::Known);
+    drop(rig);
+    stays.answer(response(500, &[], b"no"));
+    comes.answer(Answer::Hang(Vec::new()));
+    let rig = keeping(&[comes.url("/pods"), stays.url("/pods")]);
+    rig.until_of(1, |report| report.error.is_some());
+    assert_eq!(rig.images(), ["web=x:1"]);
+    assert!(matches!(rig.slot(), Slot::Stale(_)), "the new one may declare what the old one did");
+    comes.answer(response(200, &[], &manifests(&["old=x:1"])));
+    stays.answer(response(200, &[], &manifests(&["web=x:1"])));
+    rig.ask();
+    rig.until(|report| report.state == SourceState::Known);
+    rig.until_of(1, |report| report.state == SourceState::Known);
+    assert_eq!(rig.images(), ["old=x:1", "web=x:1"]);
+}

@@ -67,6 +67,34 @@ fn a_pod_is_applied_waited_for_shown_changed_and_deleted() {
     watch.until("a row that ends", |row| row.contains("1/1") && row.contains("Terminating"));
 }
 
+/// The container ignores SIGTERM, as every process without a handler does that is the first of its namespace.
+#[test]
+fn a_pod_that_would_take_minutes_to_stop_goes_as_soon_as_whoever_deletes_it_says() {
+    let (machine, proxy) = Machine::behind_proxy("kubectl-grace");
+    let mut machine = with_tcp(machine);
+    machine.start();
+    let kubectl = Kubectl::of(&machine);
+    let names = ["short", "now", "force", "later"];
+    for name in names {
+        let slow = pod(name, "").replace("GracePeriodSeconds: 1", "GracePeriodSeconds: 600");
+        kubectl.with("apply", &slow).ok();
+    }
+    names.iter().for_each(|name| machine.until_pod(name, "Running"));
+    kubectl.run("delete pod short --grace-period=1").ok();
+    kubectl.run("delete pod now --now").ok();
+    kubectl.run("delete pod force --force").ok();
+    ["short", "now", "force"].iter().for_each(|name| machine.until_gone(name));
+
+    // What was said outlives the agent, and an engine that is away.
+    machine.until_settled();
+    proxy.cut();
+    kubectl.run("delete pod later --grace-period=1 --wait=false").ok();
+    machine.kill();
+    machine.start();
+    proxy.mend();
+    machine.until("all of it is gone", || machine.containers().is_empty());
+}
+
 #[test]
 fn logs_are_read_followed_and_cut() {
     let mut machine = with_tcp(Machine::new("kubectl-logs"));

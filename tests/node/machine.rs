@@ -132,6 +132,19 @@ impl Machine {
         Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
     }
 
+    /// Sends a manifest, or nothing, over the socket; the code and the whole answer.
+    #[track_caller]
+    pub fn send(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let mut stream = UnixStream::connect(self.socket()).unwrap();
+        let length = body.len();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
+        let kind = format!("Content-Type: application/yaml\r\nContent-Length: {length}\r\n\r\n");
+        stream.write_all([head, kind, body.to_owned()].concat().as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+    }
+
     pub fn json(&self, path: &str) -> Option<Value> {
         serde_json::from_str(&self.get(path)?.1).ok()
     }

@@ -69,6 +69,58 @@ fn a_full_disk_stops_no_pod_and_is_written_again_when_there_is_room() {
     assert_eq!(machine.log().matches("No space left on device").count(), 1, "{}", machine.log());
 }
 
+/// W12: nothing that was written through the API is applied that the disk does not have.
+#[test]
+fn a_write_to_the_api_that_a_full_disk_refuses_changes_nothing_and_says_so() {
+    const PODS: &str = "/api/v1/namespaces/default/pods";
+    const WEB: &str = "/api/v1/namespaces/default/pods/web";
+    let mut machine = Machine::new("full-api");
+    let state = machine.state_dir();
+    let options = ["-t", "tmpfs", "-o", "size=256k,mode=700", "podkeeper-test"];
+    let Some(_disk) = Mounted::new(&state, &options) else { return };
+    machine.start();
+    machine.until("the API answers", || machine.get("/healthz").is_some());
+    assert_eq!(machine.send("POST", PODS, &pod("web", "")).0, 201);
+    machine.until_pod("web", "Running");
+    machine.until_settled();
+    let before = machine.containers();
+    let filler = state.join("filler");
+    machine.until("the disk is full", || {
+        // What the agent wrote anew may have made room.
+        let _ = fs::write(&filler, [0; 1 << 20]);
+        machine.send("POST", PODS, &pod("db", "")).0 == 507
+    });
+
+    let other = pod("web", "env: [{name: COLOUR, value: blue}]");
+    for (method, path, body) in
+        [("POST", PODS, pod("db", "")), ("PUT", WEB, other.clone()), ("DELETE", WEB, String::new())]
+    {
+        let (code, said) = machine.send(method, path, &body);
+        assert_eq!(code, 507, "{method} {path}: {said}");
+        let status = said.split_once("\r\n\r\n").unwrap().1;
+        let status: serde_json::Value = serde_json::from_str(status).unwrap();
+        assert_eq!((&status["kind"], &status["reason"]), (&"Status".into(), &"InsufficientStorage".into()));
+        assert!(status["message"].as_str().unwrap().contains("free space in --state-dir"), "{said}");
+    }
+    assert_eq!(machine.get(&format!("{PODS}/db")).map(|(code, _)| code), Some(404));
+    let web = machine.json(WEB).unwrap();
+    assert!(web["spec"]["containers"][0]["env"].is_null() && web["metadata"]["deletionTimestamp"].is_null());
+    machine.until_settled();
+    assert_eq!(machine.containers(), before);
+    machine.kill();
+    machine.start();
+    machine.until_settled();
+    assert_eq!(machine.containers(), before, "a later agent knows no more than this one did");
+
+    fs::remove_file(&filler).unwrap();
+    assert_eq!(machine.send("POST", PODS, &pod("db", "")).0, 201);
+    machine.until_pod("db", "Running");
+    assert_eq!(machine.send("PUT", WEB, &other).0, 200);
+    machine.until("web is another one", || {
+        machine.container("web").is_some_and(|id| !before.iter().any(|old| old.starts_with(&id)))
+    });
+}
+
 /// W13: a state directory that can only be read, from the start and with an earlier agent's key in it.
 #[test]
 fn a_read_only_disk_stops_no_pod_and_changes_none() {

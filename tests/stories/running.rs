@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use im::OrdMap;
+use podkeeper::plan::SourceKind;
 use podkeeper::sim::story::key;
 use podkeeper::sim::{Event, Program, Story};
 
@@ -29,6 +31,17 @@ fn a_pod_that_is_no_longer_declared_goes() {
     story.no_file("web.yaml").settles();
     assert_eq!(story.world.engine.containers(), []);
     compare("running", "a_pod_that_is_no_longer_declared_goes", &story);
+}
+
+#[test]
+fn a_pod_that_is_let_go_with_a_grace_period_is_stopped_with_that_one() {
+    let mut story =
+        Story::new("Whoever deletes a pod may say how long it may take, whatever its manifest says.");
+    story.says(SourceKind::Api, "web", WEB).says(SourceKind::Api, "db", &WEB.replace("web", "db")).settles();
+    let uid = story.world.desired.get(&key("web")).unwrap().uid.clone();
+    story.world.desired = story.world.desired.clone().with_graces(OrdMap::unit(uid, 3));
+    story.takes_back(SourceKind::Api, "web").takes_back(SourceKind::Api, "db").settles();
+    compare("running", "a_pod_that_is_let_go_with_a_grace_period_is_stopped_with_that_one", &story);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! What a source does not say is not a wish to remove.
 
+use std::time::Duration;
+
 use podkeeper::plan::SourceKind;
 use podkeeper::sim::story::key;
-use podkeeper::sim::{Event, Story};
+use podkeeper::sim::{Event, Program, Story};
 
 use crate::{WEB, compare};
 
@@ -86,4 +88,18 @@ fn a_winner_that_is_away_keeps_its_name() {
     story.happens(Event::SourceGoesStale { source: SourceKind::File });
     story.happens(Event::AgentDies).settles();
     compare("sources", "a_winner_that_is_away_keeps_its_name", &story);
+}
+
+#[test]
+fn a_pod_that_was_gone_and_is_declared_again_begins_without_its_back_off() {
+    let mut story = Story::new(
+        "A file's pod that is gone and is declared again within seconds begins anew: what its earlier life \
+         waited for concerns nobody.",
+    );
+    story.file("web.yaml", WEB).program("web", "app", |_| Program::exits(1, Duration::from_secs(1)));
+    story.starts_of("web", "app", Duration::from_secs(30));
+    story.no_file("web.yaml").settles();
+    // Before the next list, which would forget it too.
+    story.file("web.yaml", WEB).settles();
+    compare("sources", "a_pod_that_was_gone_and_is_declared_again_begins_without_its_back_off", &story);
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 
-use crate::model::{Places, Pod, PodKey};
+use crate::model::{Places, Pod, PodKey, Uid};
 use crate::node::clock::Clock;
 use crate::node::keep::Kept;
 use crate::node::snapshot::{Snapshot, Snapshots};
@@ -49,6 +49,14 @@ pub struct Written {
     /// What each field manager applied last (server-side apply).
     #[serde(default)]
     pub applied: BTreeMap<String, Value>,
+}
+
+impl Written {
+    /// Of a deleted one: how many seconds it may take to stop.
+    fn grace(&self) -> Option<(Uid, u32)> {
+        let seconds = self.object["metadata"]["deletionGracePeriodSeconds"].as_u64()?;
+        Some((Uid(self.pod.metadata.uid.as_str().into()), u32::try_from(seconds).unwrap_or(u32::MAX)))
+    }
 }
 
 /// Everything that was written. Cheap to clone.
@@ -286,9 +294,10 @@ impl Source {
             pods: self.declared.len(),
             ..SourceReport::default()
         };
+        let graces = set.leaving.values().filter_map(|left| left.grace()).collect();
         // Whoever hears of the slot finds in the set what it was made of.
         self.sender.send_replace(set);
-        self.writer.write(slot, vec![report]);
+        self.writer.write_with_graces(slot, graces, vec![report]);
     }
 
     fn held(&self) -> Option<String> {

@@ -169,3 +169,29 @@ impl Source {
         pause
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::AssertUnwindSafe;
+
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::node::store::Store;
+
+    /// A7: [`supervise`] hears of it, and the book is still there for the next try.
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_panic_over_the_book_is_one_of_the_task_and_the_book_outlives_it() {
+        let node = Node { name: "n".into(), key: [0; 16], sandbox_image: "pause".into() };
+        let dir = tempfile::tempdir().unwrap();
+        let writer = Store::new(node.clone()).writer(SourceKind::Etcd);
+        let publisher = Publisher::new(writer, Kept::new(dir.path(), "etcd"));
+        let (keys, manifests) = (Keys::new("/podkeeper", "n"), Manifests::new(SourceKind::Etcd, node, false));
+        let values = Values::new(keys, "n".into());
+        let book = Book::new(manifests, values, publisher, Clock::start(), "etcd".into(), 7);
+        let shared = Shared(Arc::new(Mutex::new(book)));
+        let task = AssertUnwindSafe(shared.with(|_| panic!("a fault of ours"))).catch_unwind();
+        assert!(task.await.is_err());
+        assert_eq!(shared.with(|book| book.most).await, 7);
+    }
+}

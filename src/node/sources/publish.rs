@@ -62,6 +62,11 @@ impl Publisher {
         self.keep(remember);
     }
 
+    /// What is on disk no longer holds, whatever the pods are: the next word is kept.
+    pub fn outdate(&mut self) {
+        self.unkept = true;
+    }
+
     fn keep(&mut self, remember: impl FnOnce() -> Remembered) {
         if !self.unkept {
             return;

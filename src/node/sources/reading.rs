@@ -74,7 +74,10 @@ pub struct Said {
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
     /// The path that it was read from.
-    path: String,
+    pub path: String,
+    /// Of a database: which one it was, by its cluster's id, and how far its revisions went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<(u64, i64)>,
     complete: bool,
     files: BTreeMap<Arc<str>, Vec<LastGood>>,
     winners: BTreeMap<PodKey, Arc<str>>,
@@ -163,6 +166,7 @@ impl Manifests {
         let pods = |file: &File| file.pods.iter().map(last_good).collect();
         Remembered {
             path: path.to_owned(),
+            followed: None,
             complete: self.complete,
             files: self.files.iter().map(|(name, file)| (name.clone(), pods(file))).collect(),
             winners: self.winners.clone(),

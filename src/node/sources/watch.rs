@@ -13,8 +13,10 @@ use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::model::Time;
+use crate::node::chance;
 use crate::node::clock::{self, Clock};
 use crate::node::keep::Kept;
+use crate::node::sources::backoff::BackOff;
 use crate::node::sources::file::{Scan, Scanner};
 use crate::node::sources::publish::Publisher;
 use crate::node::sources::reading::Remembered;
@@ -27,7 +29,7 @@ use crate::plan::Node;
 const BURST: Duration = Duration::from_millis(20);
 /// How often to look when nothing can be watched.
 const POLL: Duration = Duration::from_secs(10);
-/// After a fault of our own, doubled each time.
+/// After a fault of our own: the first pause and the longest.
 const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// What the file source needs to know.
@@ -58,9 +60,33 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> std::io::Resul
     if let Some(remembered) = publisher.recall() {
         scanner.recall(remembered);
     }
-    let source = Source { scanner, watch, publisher, clock, check: settings.check, origin, read_at: None };
-    std::thread::Builder::new().name("file-source".into()).spawn(move || source.run(&receiver))?;
+    let mut source =
+        Source { scanner, watch, publisher, clock, check: settings.check, origin, read_at: None };
+    let pauses = BackOff::new(BACK_OFF.0, BACK_OFF.1);
+    std::thread::Builder::new()
+        .name("file-source".into())
+        .spawn(move || again_and_again(&receiver, pauses, || source.look()))?;
     Ok(waker)
+}
+
+/// Looks until nobody is left who could wake it. `look` returns how long to sleep.
+fn again_and_again(wake: &Receiver<()>, mut pauses: BackOff, mut look: impl FnMut() -> Duration) {
+    loop {
+        // A fault in reading manifests must not take the agent's other work along.
+        let Ok(wait) = catch_unwind(AssertUnwindSafe(&mut look)) else {
+            let pause = pauses.failed(chance::fraction());
+            tracing::error!(source = "file", retry = ?pause, "the file source failed and starts again");
+            std::thread::sleep(pause);
+            continue;
+        };
+        pauses.succeeded();
+        match wake.recv_timeout(wait) {
+            Ok(()) => std::thread::sleep(BURST),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        while wake.try_recv().is_ok() {}
+    }
 }
 
 struct Source {
@@ -75,31 +101,6 @@ struct Source {
 }
 
 impl Source {
-    fn run(mut self, wake: &Receiver<()>) {
-        let mut back_off = BACK_OFF.0;
-        loop {
-            // A fault in reading manifests must not take the agent's other work along.
-            let wait = match catch_unwind(AssertUnwindSafe(|| self.look())) {
-                Ok(wait) => {
-                    back_off = BACK_OFF.0;
-                    wait
-                }
-                Err(_) => {
-                    tracing::error!(source = "file", retry = ?back_off, "the file source failed and starts again");
-                    std::thread::sleep(back_off);
-                    back_off = (back_off * 2).min(BACK_OFF.1);
-                    continue;
-                }
-            };
-            match wake.recv_timeout(wait) {
-                Ok(()) => std::thread::sleep(BURST),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-            while wake.try_recv().is_ok() {}
-        }
-    }
-
     /// One look; returns how long to sleep.
     fn look(&mut self) -> Duration {
         // Before the look, so that what changes during it is not missed.
@@ -243,6 +244,29 @@ mod tests {
             std::fs::create_dir(dir.path()).unwrap();
             until(&|report| report.state == SourceState::Known && report.diagnoses.is_empty()).await;
         });
+    }
+
+    /// A7.
+    #[test]
+    fn a_look_that_panics_is_tried_again_and_one_that_goes_well_waits_to_be_woken() {
+        let (wake, woken) = sync_channel(1);
+        let (tell, told) = sync_channel(8);
+        let pauses = BackOff::new(Duration::from_millis(1), Duration::from_millis(4));
+        let mut looks = 0;
+        let thread = std::thread::spawn(move || {
+            again_and_again(&woken, pauses, || {
+                looks += 1;
+                tell.send(looks).unwrap();
+                assert!(![1, 2, 4].contains(&looks), "a fault of ours");
+                Duration::from_secs(3600)
+            });
+        });
+        let look = || told.recv_timeout(Duration::from_secs(20));
+        assert_eq!([look(), look(), look()], [Ok(1), Ok(2), Ok(3)]);
+        wake.send(()).unwrap();
+        assert_eq!([look(), look()], [Ok(4), Ok(5)]);
+        drop(wake);
+        thread.join().unwrap();
     }
 
     #[test]

@@ -66,16 +66,15 @@ impl Call {
     }
 
     pub async fn delete(&self, key: &PodKey) -> Result<Answer, Refusal> {
-        let (known, mut warnings) = self.options()?;
+        let (known, grace) = self.options()?;
         let (context, key) = (self.context()?, key.clone());
-        let done = self.write(move |set| write::delete(set, &key, &known, &context)).await?;
-        warnings.extend(done.warnings);
-        self.answer(StatusCode::OK, Done { warnings, ..done }).await
+        let done = self.write(move |set| write::delete(set, &key, &known, grace, &context)).await?;
+        self.answer(StatusCode::OK, done).await
     }
 
     /// Everything in a namespace that a selector takes, as far as it was written through the API.
     pub async fn delete_many(&self, namespace: Option<&str>) -> Result<Answer, Refusal> {
-        let (_, warnings) = self.options()?;
+        let (_, grace) = self.options()?;
         let selector = Selector::of(&self.query)?;
         let context = self.context()?;
         let current = self.api.kube.view.now().await;
@@ -87,13 +86,13 @@ impl Call {
                     |written: &&Arc<Written>| wanted.iter().any(|uid| uid == object::uid(&written.object));
                 let keys = set.pods.iter().filter(|(_, written)| of_those(written));
                 let keys: Vec<PodKey> = keys.map(|(key, _)| key.clone()).collect();
-                let delete = |key| write::delete(set, key, &Preconditions::default(), &context);
+                let delete = |key| write::delete(set, key, &Preconditions::default(), grace, &context);
                 keys.iter().map(delete).collect::<Result<Vec<Done>, Refusal>>()
             })
             .await?;
         let items: Vec<Value> = done.into_iter().map(|done| done.object).collect();
         let list = json!({ "kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items });
-        Ok(warned(ok(&list), &warnings))
+        Ok(ok(&list))
     }
 
     /// Carries an edit out, or only finds out what it would do.
@@ -146,8 +145,8 @@ impl Call {
         Ok(warned(answer, &done.warnings))
     }
 
-    /// What a delete may say in its body and its query.
-    fn options(&self) -> Result<(Preconditions, Vec<String>), Refusal> {
+    /// What a delete may say in its body and its query: of which pod, and how long it may take to stop.
+    fn options(&self) -> Result<(Preconditions, Option<u32>), Refusal> {
         let options = match self.bytes.is_empty() {
             true => json!({}),
             false => body::object(self.content_type.as_deref(), &self.bytes)?,
@@ -156,13 +155,15 @@ impl Call {
         let text = |name: &str| known[name].as_str().map(str::to_owned);
         let known = Preconditions { uid: text("uid"), version: text("resourceVersion") };
         let in_query = self.query.number::<i64>("gracePeriodSeconds").map_err(Refusal::bad_request)?;
-        let grace = options["gracePeriodSeconds"].as_i64().or(in_query);
-        let warning = grace.map(|seconds| {
-            format!(
-                "gracePeriodSeconds {seconds} has no effect: the pod stops within its terminationGracePeriodSeconds"
-            )
-        });
-        Ok((known, warning.into_iter().collect()))
+        let in_body = match &options["gracePeriodSeconds"] {
+            Value::Null => None,
+            given => Some(given.as_i64().ok_or_else(|| {
+                Refusal::bad_request(format!("gracePeriodSeconds is a number of seconds, not {given}"))
+            })?),
+        };
+        // 0 is no time at all; Kubernetes makes a second of what is less than that.
+        let seconds = |given: i64| u32::try_from(if given < 0 { 1 } else { given }).unwrap_or(u32::MAX);
+        Ok((known, in_body.or(in_query).map(seconds)))
     }
 }
 
@@ -204,7 +205,8 @@ fn named(pod: &mut Value, namespace: &str, name: Option<&str>) -> Result<PodKey,
     if own.is_empty() {
         return Err(refuse::invalid_because(
             "",
-            "metadata.name: Required value: name or generateName is required",
+            "metadata.name",
+            "Required value: name or generateName is required",
         ));
     }
     if !pod["metadata"].is_object() {

@@ -110,5 +110,5 @@ impl Patch {
 }
 
 fn unprocessable(key: &PodKey, why: &str) -> Refusal {
-    refuse::invalid_because(&key.name, why)
+    refuse::invalid_because(&key.name, "patch", why)
 }

@@ -41,10 +41,10 @@ pub fn invalid<'a>(name: &str, diagnoses: impl Iterator<Item = &'a Diagnosis>) -
     with_causes(name, StatusCode::UNPROCESSABLE_ENTITY, "Invalid", "FieldValueInvalid", "is invalid", causes)
 }
 
-/// The object cannot be made as it was asked for.
-pub fn invalid_because(name: &str, why: &str) -> Refusal {
-    let message = format!("Pod \"{name}\" is invalid: {why}");
-    about(name, StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+/// The object cannot be made as it was asked for, because of one field.
+pub fn invalid_because(name: &str, field: &str, why: &str) -> Refusal {
+    let causes = [(field.to_owned(), format!("{field}: {why}"))].into_iter();
+    with_causes(name, StatusCode::UNPROCESSABLE_ENTITY, "Invalid", "FieldValueInvalid", "is invalid", causes)
 }
 
 /// Another field manager has set what this one wants otherwise.

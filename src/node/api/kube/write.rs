@@ -124,15 +124,22 @@ pub fn remember(set: &mut Set, key: &PodKey, applied: BTreeMap<String, Value>) {
     }
 }
 
+/// Lets go of a pod, which may take `grace` seconds to stop, or as long as its manifest says.
 pub fn delete(
     set: &mut Set,
     key: &PodKey,
     known: &Preconditions,
+    grace: Option<u32>,
     context: &Context,
 ) -> Result<Done, Refusal> {
     purge(set, context);
-    if let Some(left) = set.leaving.get(key).filter(|_| !set.pods.contains_key(key)) {
-        known.check(key, left)?;
+    if let Some(left) = set.leaving.get(key).filter(|_| !set.pods.contains_key(key)).cloned() {
+        known.check(key, &left)?;
+        let until_now = left.object["metadata"]["deletionGracePeriodSeconds"].as_u64();
+        // As in Kubernetes, a second word may only shorten it.
+        let shorter = grace.filter(|grace| until_now.is_none_or(|now| u64::from(*grace) < now));
+        let left = shorter.map_or(left.clone(), |grace| Arc::new(leaving(&left, grace, context)));
+        set.leaving.insert(key.clone(), left.clone());
         return Ok(done(key, left.object.clone(), Vec::new(), false));
     }
     let Some(written) = set.pods.get(key).cloned() else {
@@ -143,17 +150,21 @@ pub fn delete(
     };
     known.check(key, &written)?;
     set.pods.remove(key);
-    let mut left = Written::clone(&written);
-    let grace = left.pod.spec.termination_grace_period_seconds;
+    let left = leaving(&written, grace.unwrap_or(written.pod.spec.termination_grace_period_seconds), context);
+    let object = left.object.clone();
+    set.leaving.insert(key.clone(), Arc::new(left));
+    let warning = elsewhere(key, context).map(|place| format!("pod {} runs on: it is {place}", key.name));
+    Ok(done(key, object, warning.into_iter().collect(), false))
+}
+
+fn leaving(written: &Written, grace: u32, context: &Context) -> Written {
+    let mut left = written.clone();
     let metadata = &mut left.object["metadata"];
     // Kubernetes' meaning of it: when the grace period will be over.
     metadata["deletionTimestamp"] = json!((context.now + Duration::from_secs(grace.into())).to_string());
     metadata["deletionGracePeriodSeconds"] = json!(grace);
     left.version = context.versions.next();
-    let object = left.object.clone();
-    set.leaving.insert(key.clone(), Arc::new(left));
-    let warning = elsewhere(key, context).map(|place| format!("pod {} runs on: it is {place}", key.name));
-    Ok(done(key, object, warning.into_iter().collect(), false))
+    left
 }
 
 /// What the endpoints of 2014 do: these are all the pods that they declare. Others are not touched.
@@ -166,7 +177,7 @@ pub fn replace_legacy(
     let old = set.pods.iter().filter(|(key, written)| written.legacy && !wanted.contains(*key));
     let old: Vec<PodKey> = old.map(|(key, _)| key.clone()).collect();
     for key in old {
-        delete(set, &key, &Preconditions::default(), context)?;
+        delete(set, &key, &Preconditions::default(), None, context)?;
     }
     let mut all = Vec::new();
     for (key, object) in objects {
@@ -212,7 +223,7 @@ fn put(
 ) -> Result<Done, Refusal> {
     clean(&mut object);
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
-        return Err(refuse::invalid_because(&key.name, "metadata: it is not an object"));
+        return Err(refuse::invalid_because(&key.name, "metadata", "it is not an object"));
     };
     metadata.insert("name".to_owned(), json!(key.name));
     metadata.insert("namespace".to_owned(), json!(key.namespace));

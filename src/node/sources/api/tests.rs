@@ -1,5 +1,7 @@
 //! What is known of the API's pods at the start, when their store is whole, new, wiped or damaged.
 
+use std::sync::atomic::AtomicBool;
+
 use serde_json::json;
 
 use super::*;
@@ -213,4 +215,37 @@ async fn an_edit_that_fails_leaves_the_others_of_its_batch_alone() {
     assert_eq!((first, refused, last), (Ok(()), Err(Unwritten::Full("no".into())), Ok(())));
     assert!(matches!(broken, Err(Unwritten::Failed(_))));
     assert_eq!(agent.again(false).pods.now().pods.len(), 2);
+}
+
+/// Panics the first time that something is not written.
+#[derive(Debug)]
+struct Poison;
+
+static IS_POISONOUS: AtomicBool = AtomicBool::new(true);
+
+impl From<Unwritten> for Poison {
+    fn from(_: Unwritten) -> Self {
+        assert!(!IS_POISONOUS.swap(false, Ordering::Relaxed), "a fault of ours");
+        Poison
+    }
+}
+
+/// A7: not in an edit, but in the task itself, while it answers.
+#[tokio::test(flavor = "current_thread")]
+async fn a_task_that_panics_serves_again_and_holds_what_the_disk_has() {
+    let agent = Agent::new();
+    agent.write("web").await.unwrap();
+    let away = agent.dir.path().with_extension("away");
+    std::fs::rename(agent.dir.path(), &away).unwrap();
+    let poisoned = agent.pods.write(|set| {
+        set.pods.clear();
+        Ok::<_, Poison>(())
+    });
+    assert!(poisoned.await.is_err());
+    assert!(!IS_POISONOUS.load(Ordering::Relaxed), "it panicked");
+    std::fs::rename(&away, agent.dir.path()).unwrap();
+    let written = tokio::time::timeout(std::time::Duration::from_secs(20), agent.write("db")).await;
+    assert_eq!(written, Ok(Ok(())));
+    let names: Vec<String> = agent.pods.now().pods.keys().map(|key| key.name.to_string()).collect();
+    assert_eq!(names, ["db", "web"]);
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::model::Time;
 use crate::node::clock::Clock;
+use crate::node::sources::etcd::history::Header;
 use crate::node::sources::etcd::keys;
 use crate::node::sources::etcd::values::{Entry, Values};
 use crate::node::sources::publish::Publisher;
@@ -23,6 +24,8 @@ pub struct Book {
     /// So many keys are read.
     pub most: usize,
     revision: Option<i64>,
+    /// Which history it is, and how far it went: at first that of an earlier agent.
+    followed: Option<Header>,
     read_at: Option<Time>,
     /// There are more keys than are read.
     over: bool,
@@ -44,10 +47,33 @@ impl Book {
         origin: String,
         most: usize,
     ) -> Self {
-        if let Some(remembered) = publisher.recall() {
+        let mut followed = None;
+        if let Some(mut remembered) = publisher.recall() {
+            // One server that is still named makes the others its cluster.
+            if share_a_server(&remembered.path, &origin) {
+                followed = remembered.followed.map(|(cluster, revision)| Header { cluster, revision });
+                remembered.path.clone_from(&origin);
+            } else {
+                // Other servers are another database until they have shown that they are not.
+                manifests.begin_anew();
+            }
             manifests.recall(&origin, remembered, |name| values.reads(name));
         }
-        Self { manifests, values, publisher, clock, origin, most, revision: None, read_at: None, over: false }
+        let (revision, read_at, over) = (None, None, false);
+        Self { manifests, values, publisher, clock, origin, most, revision, followed, read_at, over }
+    }
+
+    /// The history that was followed last, by an earlier agent too.
+    pub fn followed(&self) -> Option<Header> {
+        self.followed
+    }
+
+    /// It is this history that is read.
+    pub fn follow(&mut self, header: Header) {
+        if self.followed.is_none_or(|followed| followed.cluster != header.cluster) {
+            self.publisher.outdate();
+        }
+        self.followed = Some(header);
     }
 
     pub fn read(&mut self, entries: &[Entry]) -> Vec<(Arc<str>, Seen)> {
@@ -122,15 +148,53 @@ impl Book {
             pods: said.slot.pods().map_or(0, im::OrdMap::len),
             diagnoses: Arc::new(said.diagnoses),
         };
-        let (manifests, origin) = (&self.manifests, &self.origin);
-        self.publisher.publish(said.slot, vec![report], || manifests.remember(origin));
+        let (manifests, origin, followed) = (&self.manifests, &self.origin, self.followed);
+        self.publisher.publish(said.slot, vec![report], || {
+            let mut remembered = manifests.remember(origin);
+            remembered.followed = followed.map(|Header { cluster, revision }| (cluster, revision));
+            remembered
+        });
         Then { again: said.again }
     }
 
     /// The history was another one: revisions count anew, and what is not there any more was not deleted.
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self, header: Header) {
+        self.follow(header);
         self.manifests.begin_anew();
         self.revision = None;
         self.values.forget();
+    }
+}
+
+/// Of two origins, `http://a:1,http://b:1/prefix` each: is it the same prefix, and is one server in both?
+fn share_a_server(before: &str, now: &str) -> bool {
+    let parts = |origin: &str| {
+        let last = origin.rfind("://")? + "://".len();
+        let (servers, prefix) = origin.split_at(last + origin[last..].find('/')?);
+        Some((servers.split(',').map(str::to_owned).collect::<Vec<_>>(), prefix.to_owned()))
+    };
+    let (Some((before, old)), Some((now, new))) = (parts(before), parts(now)) else { return false };
+    old == new && now.iter().any(|server| before.contains(server))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_good_while_one_server_is_still_named() {
+        let before = "http://a:1,http://b:1/podkeeper";
+        for (now, expected) in [
+            (before, true),
+            ("http://b:1/podkeeper", true),
+            ("http://c:1,http://a:1/podkeeper", true),
+            ("http://c:1/podkeeper", false),
+            ("http://b:1/other", false),
+            ("http://b:1/x/podkeeper", false),
+            ("https://b:1/podkeeper", false),
+            ("http://b:12/podkeeper", false),
+        ] {
+            assert_eq!(share_a_server(before, now), expected, "{now}");
+        }
     }
 }

@@ -32,6 +32,12 @@ pub enum Verdict {
 }
 
 impl History {
+    /// Goes on with the history that was followed last, when one was: etcd may have been made anew while no agent
+    /// ran.
+    pub fn after(followed: Option<Header>) -> Self {
+        Self { followed, strangers: BTreeMap::new() }
+    }
+
     /// Judges an answer of one of so many endpoints.
     ///
     /// One endpoint of another cluster is a mistake in a list of servers. When more than half of them say so,
@@ -61,7 +67,7 @@ impl History {
             return Verdict::Reset(format!("etcd is {clusters}: it was made anew or restored"));
         }
         Verdict::Stranger(format!(
-            "it belongs to {clusters}: take it out of --etcd-servers, or start podkeeper again if all of them are new"
+            "it belongs to {clusters}: take it out of --etcd-servers, or take those of the old cluster out if this one counts"
         ))
     }
 
@@ -84,7 +90,11 @@ mod tests {
 
     /// Judges answers `(endpoint, cluster, revision)` of three endpoints: g(oes), r(eset), s(tranger).
     fn judged(endpoints: usize, answers: &[(usize, u64, i64)]) -> String {
-        let mut history = History::default();
+        judged_after(None, endpoints, answers)
+    }
+
+    fn judged_after(followed: Option<Header>, endpoints: usize, answers: &[(usize, u64, i64)]) -> String {
+        let mut history = History::after(followed);
         let letter = |(endpoint, cluster, revision): &(usize, u64, i64)| match history.judge(
             *endpoint,
             endpoints,
@@ -118,6 +128,20 @@ mod tests {
             (&[(0, 7, 10), (1, 8, 50), (2, 9, 50)], "gss"),
         ] {
             assert_eq!(judged(3, answers), verdicts, "{answers:?}");
+        }
+    }
+
+    #[test]
+    fn e10_e20_what_an_earlier_agent_followed_is_what_answers_are_judged_by() {
+        let followed = Some(Header { cluster: 7, revision: 10 });
+        for (endpoints, answers, verdicts) in [
+            (1, &[(0, 7, 10), (0, 7, 11)][..], "gg"),
+            (1, &[(0, 7, 9), (0, 7, 9)], "rg"),
+            (1, &[(0, 8, 99), (0, 8, 99)], "rg"),
+            (3, &[(1, 8, 50), (2, 7, 10), (0, 7, 10)], "sgg"),
+            (3, &[(0, 8, 50), (1, 8, 50), (2, 8, 50)], "srg"),
+        ] {
+            assert_eq!(judged_after(followed, endpoints, answers), verdicts, "{answers:?}");
         }
     }
 

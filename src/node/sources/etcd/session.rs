@@ -69,6 +69,9 @@ impl Session {
     /// Reads from one endpoint until something goes wrong.
     pub async fn run(&mut self, endpoint: usize) -> Trouble {
         self.watching_since = None;
+        if self.history.revision().is_none() {
+            self.history = History::after(self.book.with(|book| book.followed()).await);
+        }
         let client = match self.access.connect(endpoint).await {
             Ok(client) => client,
             Err(trouble) => return trouble,
@@ -112,7 +115,10 @@ impl Session {
     /// Believes an answer, or not.
     async fn judge(&mut self, endpoint: usize, header: Header) -> Result<(), Left> {
         match self.history.judge(endpoint, self.access.servers.len(), header) {
-            Verdict::Goes => Ok(()),
+            Verdict::Goes => {
+                self.book.with(move |book| book.follow(header)).await;
+                Ok(())
+            }
             Verdict::Stranger(why) => {
                 let server = &self.access.servers[endpoint];
                 tracing::warn!(source = "etcd", server, "not used: {why}");
@@ -124,7 +130,7 @@ impl Session {
                     reason = "EtcdHistoryReset",
                     "{why}: reading everything again; pods that it does not have any more are kept"
                 );
-                self.book.with(|book| book.reset()).await;
+                self.book.with(move |book| book.reset(header)).await;
                 Err(Left::Relist)
             }
         }

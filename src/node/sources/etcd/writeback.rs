@@ -141,9 +141,10 @@ impl Desk {
     /// Puts down how the pods are now. On a thread of its own: it is milliseconds for thousands of pods.
     async fn look(&mut self) {
         let (now, keys) = (self.snapshots.now(), self.keys.clone());
-        let statuses = tokio::task::spawn_blocking(move || statuses(&now, &keys)).await;
-        if let Ok(statuses) = statuses {
-            self.outbox.want(statuses);
+        match tokio::task::spawn_blocking(move || statuses(&now, &keys)).await {
+            Ok(statuses) => self.outbox.want(statuses),
+            // A fault of ours is one of this task's.
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
         self.is_news = false;
     }

@@ -65,7 +65,7 @@ struct Told {
 }
 
 impl Answers {
-    /// Goes on where an earlier agent that read the same URLs ended.
+    /// Goes on where an earlier agent ended, as far as it read the same URLs.
     pub fn new(
         urls: &[ManifestUrl],
         node: Node,
@@ -179,7 +179,7 @@ impl Answers {
         self.publisher.publish(slot, reports, || self.manifests.remember(&origin));
     }
 
-    /// What was remembered is good for the same URLs only: a document may have moved from one to another.
+    /// All URLs: of others only a part of what was remembered is good.
     fn origin(&self) -> String {
         self.places.iter().map(|place| &*place.name).collect::<Vec<_>>().join(" ")
     }

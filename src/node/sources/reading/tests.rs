@@ -296,6 +296,21 @@ fn e10_what_a_database_made_anew_does_not_have_was_not_deleted() {
 }
 
 #[test]
+fn pods_of_files_that_are_no_longer_named_are_held_until_the_new_ones_were_read() {
+    let mut first = manifests();
+    look(&mut first, vec![read("f", &["a", "b"]), read("g", &["c", "d"])]);
+    let mut second = manifests();
+    second.recall("f new", first.remember("f g"), |name| ["f", "new"].contains(&name));
+    let unasked = |file: &str| (Arc::from(file), Seen::Unasked);
+    let so_far = look(&mut second, vec![read("f", &["a", "b"]), unasked("new")]);
+    assert_eq!(so_far, ('s', "a@f b@f c@g d@g".into()), "what another file declared may be in the new one");
+    let new = || vec![same("f"), read("new", &["c"])];
+    assert_eq!(look(&mut second, new()), ('k', "a@f b@f c@new d@g".into()));
+    let later = second.fold(Look::Files(new()), NOW + SECOND_LOOK);
+    assert_eq!(said(&later), ('k', "a@f b@f c@new".into()));
+}
+
+#[test]
 fn a_removal_that_was_not_believed_is_not_believed_by_the_next_agent_either() {
     let mut first = manifests();
     look(&mut first, vec![read("f", &["a", "b", "c", "d", "e"])]);

@@ -60,6 +60,22 @@ fn context() -> Context {
     }
 }
 
+#[test]
+fn a_second_delete_may_shorten_the_grace_period_and_never_lengthens_it() {
+    let (mut set, context, key) = (Set::default(), context(), PodKey::new("default", "web"));
+    let web = json!({"spec": {"terminationGracePeriodSeconds": 60, "containers": [{"name": "web", "image": "x:1"}]}});
+    create(&mut set, &key, web, false, &context).unwrap();
+    for (grace, seconds) in
+        [(None, 60), (Some(90), 60), (Some(20), 20), (None, 20), (Some(30), 20), (Some(0), 0)]
+    {
+        let left = delete(&mut set, &key, &Preconditions::default(), grace, &context).unwrap().object;
+        assert_eq!(left["metadata"]["deletionGracePeriodSeconds"], seconds, "{grace:?}");
+        let until = format!("1970-01-01T00:{:02}:{:02}Z", seconds / 60, seconds % 60);
+        assert_eq!(left["metadata"]["deletionTimestamp"], until);
+        assert_eq!(set.leaving[&key].object, left);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
