@@ -207,12 +207,12 @@ async fn serve(
     }
     let engine = settings.engine.clone();
     let agent = Agent::new(settings, store.reader(), wakers);
-    let snapshots = agent.snapshots();
+    let (snapshots, events) = (agent.snapshots(), agent.events().recent());
     if let Some((_, write_back)) = etcd {
         write_back.start(&agent);
     }
     let written = written::spawn(written(snapshots.clone()), store.writer(SourceKind::Api), clock);
-    let kube = Kube::new(written, snapshots.clone(), engine);
+    let kube = Kube::new(written, snapshots.clone(), engine, events);
     let api = Api { snapshots, clock, limits: Limits::default(), kube, tcp };
     let (stopper, stop) = stopping();
     let api = tokio::spawn(crate::node::api::serve(listener, Arc::new(api), stop));
