@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::model::Time;
 use crate::node::clock::Clock;
@@ -24,6 +25,7 @@ pub struct Book {
     pub most: usize,
     revision: Option<i64>,
     read_at: Option<Time>,
+    next_try: Option<Time>,
     /// There are more keys than are read.
     over: bool,
 }
@@ -47,7 +49,8 @@ impl Book {
         if let Some(remembered) = publisher.recall() {
             manifests.recall(&origin, remembered);
         }
-        Self { manifests, values, publisher, clock, origin, most, revision: None, read_at: None, over: false }
+        let (revision, read_at, next_try, over) = (None, None, None, false);
+        Self { manifests, values, publisher, clock, origin, most, revision, read_at, next_try, over }
     }
 
     pub fn read(&mut self, entries: &[Entry]) -> Vec<(Arc<str>, Seen)> {
@@ -94,8 +97,9 @@ impl Book {
         Then { again: then.again || self.over && made_room }
     }
 
-    /// It cannot be read: all pods stay.
-    pub fn failed(&mut self, trouble: String) {
+    /// It cannot be read: all pods stay. It is tried again after that pause.
+    pub fn failed(&mut self, trouble: String, pause: Duration) {
+        self.next_try = Some(self.clock.now() + pause);
         self.publish(Look::Unavailable(trouble), None);
     }
 
@@ -103,7 +107,7 @@ impl Book {
         let said = self.manifests.fold(look, self.clock.elapsed());
         if let Some(revision) = revision {
             self.revision = self.revision.max(Some(revision));
-            self.read_at = Some(self.clock.now());
+            (self.read_at, self.next_try) = (Some(self.clock.now()), None);
         }
         let over = self.over.then(|| {
             format!(
@@ -118,6 +122,7 @@ impl Book {
             read_at: self.read_at,
             revision: self.revision.map(|revision| revision.to_string()),
             error: said.error.or(over),
+            next_try: self.next_try,
             held: said.held,
             pods: said.slot.pods().map_or(0, im::OrdMap::len),
             diagnoses: Arc::new(said.diagnoses),
