@@ -27,6 +27,9 @@ use crate::plan::{Node, Slot, SourceKind};
 
 mod api;
 mod etcd;
+mod log;
+
+use log::LogFormat;
 
 /// Run the agent: keep the engine equal to the manifests, until a signal
 #[derive(clap::Args)]
@@ -83,12 +86,6 @@ pub struct Args {
     allow_mass_delete: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum LogFormat {
-    Text,
-    Json,
-}
-
 /// `10s`, `1m30s`: as Go and humans write it; never nothing.
 fn duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
@@ -100,7 +97,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let http = args.http.settings()?;
-    log_to_stderr(args.log_format);
+    log::to_stderr(args.log_format);
     let clock = Clock::start();
     let endpoint = Endpoint::parse(&args.target.engine()).map_err(Failure::Usage)?;
     let engine = Engine::new(endpoint).map_err(Failure::Error)?;
@@ -237,17 +234,6 @@ fn forget_others(store: &Store) {
 /// (50 pods on two cores: 13.7 s at 4, 22.6 s at 16).
 fn default_concurrency() -> usize {
     2 * std::thread::available_parallelism().map_or(2, usize::from)
-}
-
-fn log_to_stderr(format: LogFormat) {
-    use std::io::IsTerminal;
-    let colour =
-        std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let lines = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_ansi(colour);
-    match format {
-        LogFormat::Text => lines.init(),
-        LogFormat::Json => lines.json().flatten_event(true).init(),
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::read::Diagnosis;
+use crate::model::read::{Diagnosis, Severity};
 use crate::model::{Time, age};
 use crate::node::clock::Clock;
 use crate::node::keep::Kept;
@@ -98,8 +98,13 @@ fn log(
     }
     for diagnosis in new.diagnoses.iter().filter(|new| !old.diagnoses.contains(new)) {
         let Diagnosis { severity, place, field, message, fix, .. } = diagnosis;
-        let fix = fix.as_deref().unwrap_or_default();
-        tracing::warn!(source, %place, field, fix, "{severity}: {message}");
+        let field = Some(field.as_str()).filter(|field| !field.is_empty());
+        let fix = fix.as_deref();
+        match severity {
+            Severity::Error => tracing::error!(source, %place, field, fix, "{message}"),
+            Severity::Warning => tracing::warn!(source, %place, field, fix, "{message}"),
+            Severity::Note => tracing::info!(source, %place, field, fix, "{message}"),
+        }
     }
 }
 
