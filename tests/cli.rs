@@ -21,10 +21,14 @@ struct Before {
 impl Before {
     /// Lets a simulated node bring up `tests/cli/before.yaml`.
     fn new() -> Self {
+        Self::from(SourceKind::File)
+    }
+
+    fn from(source: SourceKind) -> Self {
         let mut world = World::default();
         let text = fs::read(manifest("before.yaml")).unwrap();
         for pod in read::read("before.yaml", &text, &read::Options::default()).pods {
-            world.declare(SourceKind::File, pod.pod.expect("before.yaml is valid"), pod.places);
+            world.declare(source, pod.pod.expect("before.yaml is valid"), pod.places);
         }
         world.settle(200).unwrap();
         let observed = inspected(&world);
@@ -100,6 +104,14 @@ fn assert_told(name: &str, told: &str) {
 fn a_plan_shows_what_changes_and_why_pod_by_pod() {
     let output = Before::new().plan("after.yaml", &[]);
     assert_told("a_plan_shows_what_changes_and_why_pod_by_pod", &transcript(&output));
+}
+
+#[test]
+fn pods_of_sources_that_are_not_planned_for_are_one_line() {
+    let output = Before::from(SourceKind::Etcd).plan("after.yaml", &[]);
+    let told = transcript(&output);
+    assert!(told.contains("\n1 pod of another source (etcd) is left alone.\nPlan: 1 to add"), "{told}");
+    assert!(!told.contains("default/old"), "{told}");
 }
 
 #[test]

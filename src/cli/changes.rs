@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::{Place, PodKey};
-use crate::plan::{Action, Call, Cause, Change, Desired, Observed, Wait};
+use crate::plan::{Action, Call, Cause, Change, Desired, Observed, SourceKind, Wait};
 use crate::sim::Rehearsal;
 
 /// Everything that a plan says, pod by pod.
@@ -12,6 +12,8 @@ pub struct Changes {
     pub pods: Vec<PodChange>,
     /// What waits although nothing is to be done about it.
     pub waits: Vec<Wait>,
+    /// Pods of sources that are not planned for: they stay as they are.
+    pub others: Vec<(SourceKind, Wait)>,
     pub settled: bool,
 }
 
@@ -68,7 +70,15 @@ impl Changes {
             });
             PodChange { key, kind, parts, place, steps: steps.collect() }
         });
-        Changes { pods: pods.collect(), waits: rehearsal.waits, settled: rehearsal.settled }
+        let pods = pods.collect();
+        let (mut waits, mut others) = (Vec::new(), Vec::new());
+        for wait in rehearsal.waits {
+            match of_another(desired, observed, &wait.pod) {
+                Some(source) => others.push((source, wait)),
+                None => waits.push(wait),
+            }
+        }
+        Changes { pods, waits, others, settled: rehearsal.settled }
     }
 
     pub fn count(&self, kind: Kind) -> usize {
@@ -78,6 +88,12 @@ impl Changes {
     pub fn actions(&self) -> usize {
         self.pods.iter().map(|pod| pod.steps.len()).sum()
     }
+}
+
+/// The source of a pod that nobody declares here, when that is none of those that are planned for.
+fn of_another(desired: &Desired, observed: &Observed, key: &PodKey) -> Option<SourceKind> {
+    let pod = observed.pods.get(key).filter(|_| desired.get(key).is_none())?;
+    observed.source(pod).filter(|source| !desired.reads(*source))
 }
 
 fn kind(desired: &Desired, observed: &Observed, key: &PodKey) -> Kind {

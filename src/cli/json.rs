@@ -90,7 +90,7 @@ pub fn text(changes: &Changes, node: &str, at: Time, known: impl Fn(&ContainerId
             actions: changes.actions(),
         },
         pods: changes.pods.iter().map(|change| pod(change, &known)).collect(),
-        waits: changes.waits.iter().map(waiting).collect(),
+        waits: changes.waits.iter().chain(changes.others.iter().map(|(_, wait)| wait)).map(waiting).collect(),
         settled: changes.settled,
     };
     // Every key is a string and no number is a NaN: it cannot fail.

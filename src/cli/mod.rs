@@ -24,6 +24,7 @@ mod observe;
 mod output;
 mod plan;
 mod render;
+mod replaced;
 mod run;
 mod snapshot;
 mod target;

@@ -14,10 +14,11 @@ use crate::cli::http_access::HttpAccess;
 use crate::cli::output::{self, Format, Paint};
 use crate::cli::snapshot::Snapshot;
 use crate::cli::target::{SandboxImage, Target};
-use crate::cli::{json, live, look, render, yaml};
+use crate::cli::{json, live, look, render, replaced, yaml};
 use crate::docker::Look;
+use crate::node::api::default_socket;
 use crate::node::state;
-use crate::plan::{Desired, Node, Observed};
+use crate::plan::{Desired, Node, Observed, SourceKind};
 use crate::sim::rehearse;
 
 /// Print what would be done, in order, each step with its cause; touch nothing
@@ -39,6 +40,11 @@ pub struct Args {
 
     #[command(flatten)]
     target: Target,
+
+    /// The agent's socket: it is asked what it reads, to tell when PATH is less [default:
+    /// /run/podkeeper/podkeeper.sock, for an ordinary user under $XDG_RUNTIME_DIR]
+    #[arg(long, env = "PODKEEPER_SOCKET", hide_env_values = true, value_name = "SOCKET")]
+    socket: Option<PathBuf>,
 
     #[command(flatten)]
     sandbox_image: SandboxImage,
@@ -77,6 +83,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         }
     };
     let changes = Changes::new(&desired, &observed, rehearse(&desired, &observed));
+    note_replaced(&args, &desired, &replaced::removed(&changes, &observed))?;
     let known = |id: &_| observed.pods.values().any(|pod| pod.instances.iter().any(|i| i.id == *id));
     match args.output {
         // "What runs is what is declared" would be said of less than was asked for.
@@ -96,6 +103,23 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     }
     let something = args.detailed_exitcode && changes.actions() > 0;
     Ok(if something { ExitCode::from(2) } else { ExitCode::SUCCESS })
+}
+
+/// Says what the paths replace before it is shown what that leads to.
+fn note_replaced(args: &Args, desired: &Desired, removed: &[(SourceKind, usize)]) -> Result<(), Failure> {
+    if removed.is_empty() {
+        return Ok(());
+    }
+    let socket = args.socket.clone().unwrap_or_else(default_socket);
+    let node = desired.node.name.clone();
+    let origins = match args.observed {
+        Some(_) => None,
+        None => live::block_on(async { Ok(replaced::origins(&socket, &node).await) })?,
+    };
+    for note in removed.iter().filter_map(|lost| replaced::note(&args.paths, origins.as_deref(), *lost)) {
+        eprintln!("note: {note}.");
+    }
+    Ok(())
 }
 
 /// All that a dry run does to an engine: it holds no more than a [`Look`].

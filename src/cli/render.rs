@@ -1,12 +1,13 @@
 //! A plan as text, as the contract shows it.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::cli::changes::{Changes, Kind, Part, PodChange, Step};
 use crate::cli::escape::safe;
 use crate::cli::output::{Ink, Paint};
 use crate::model::{Place, Time};
-use crate::plan::{Action, Call, Cause, Wait};
+use crate::plan::{Action, Call, Cause, SourceKind, Wait};
 
 /// Places stand in one column, at least this far to the right.
 const PLACE_COLUMN: usize = 62;
@@ -28,8 +29,24 @@ pub fn text(changes: &Changes, at: Time, paint: Paint) -> String {
     for wait in others {
         let _ = writeln!(out, "  {}  {}", wait.pod, wait_text(wait, at));
     }
+    if let Some(line) = left_alone(changes) {
+        let _ = writeln!(out, "{}", paint.ink(Ink::Faint, line));
+    }
     out.push_str(&summary(changes, paint));
     out
+}
+
+/// `3 pods of other sources (api, etcd) are left alone.`
+fn left_alone(changes: &Changes) -> Option<String> {
+    let sources: BTreeSet<SourceKind> = changes.others.iter().map(|(source, _)| *source).collect();
+    let names: Vec<&str> = sources.into_iter().map(SourceKind::as_str).collect();
+    let (names, plural) =
+        (names.join(", "), if names.len() == 1 { "another source" } else { "other sources" });
+    match changes.others.len() {
+        0 => None,
+        1 => Some(format!("1 pod of {plural} ({names}) is left alone.")),
+        pods => Some(format!("{pods} pods of {plural} ({names}) are left alone.")),
+    }
 }
 
 /// `Plan: 1 to add, 1 to change, 0 to remove, 11 actions.`

@@ -27,6 +27,9 @@ use crate::plan::{Node, Slot, SourceKind};
 
 mod api;
 mod etcd;
+mod log;
+
+use log::LogFormat;
 
 /// Run the agent: keep the engine equal to the manifests, until a signal
 #[derive(clap::Args)]
@@ -83,12 +86,6 @@ pub struct Args {
     allow_mass_delete: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum LogFormat {
-    Text,
-    Json,
-}
-
 /// `10s`, `1m30s`: as Go and humans write it; never nothing.
 fn duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
@@ -100,7 +97,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let http = args.http.settings()?;
-    log_to_stderr(args.log_format);
+    log::to_stderr(args.log_format);
     let clock = Clock::start();
     let endpoint = Endpoint::parse(&args.target.engine()).map_err(Failure::Usage)?;
     let engine = Engine::new(endpoint).map_err(Failure::Error)?;
@@ -207,12 +204,12 @@ async fn serve(
     }
     let engine = settings.engine.clone();
     let agent = Agent::new(settings, store.reader(), wakers);
-    let snapshots = agent.snapshots();
+    let (snapshots, events) = (agent.snapshots(), agent.events().recent());
     if let Some((_, write_back)) = etcd {
         write_back.start(&agent);
     }
     let written = written::spawn(written(snapshots.clone()), store.writer(SourceKind::Api), clock);
-    let kube = Kube::new(written, snapshots.clone(), engine);
+    let kube = Kube::new(written, snapshots.clone(), engine, events);
     let api = Api { snapshots, clock, limits: Limits::default(), kube, tcp };
     let (stopper, stop) = stopping();
     let api = tokio::spawn(crate::node::api::serve(listener, Arc::new(api), stop));
@@ -237,17 +234,6 @@ fn forget_others(store: &Store) {
 /// (50 pods on two cores: 13.7 s at 4, 22.6 s at 16).
 fn default_concurrency() -> usize {
     2 * std::thread::available_parallelism().map_or(2, usize::from)
-}
-
-fn log_to_stderr(format: LogFormat) {
-    use std::io::IsTerminal;
-    let colour =
-        std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let lines = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_ansi(colour);
-    match format {
-        LogFormat::Text => lines.init(),
-        LogFormat::Json => lines.json().flatten_event(true).init(),
-    }
 }
 
 #[cfg(test)]

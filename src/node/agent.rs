@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::docker::{DockerError, Look};
 use crate::executor::{self, Outcome};
-use crate::model::PodKey;
+use crate::model::{PodKey, Uid};
 use crate::node::bollard::Engine;
 use crate::node::clock::Clock;
 use crate::node::events::Events;
@@ -116,6 +116,7 @@ impl Agent {
             engine: EngineStatus::Connecting,
             disk_trouble: settings.state.trouble(),
         };
+        let journal = Journal::new(snapshot.at);
         Self {
             link: Link::new(settings.engine.clone(), now.desired.node.name.to_string()),
             lanes: Lanes::new(settings.concurrency),
@@ -124,7 +125,7 @@ impl Agent {
             desired: now.desired,
             observed,
             rounds: Rounds::default(),
-            journal: Journal::default(),
+            journal,
             running: FuturesUnordered::new(),
             listing: None,
             touched: BTreeSet::new(),
@@ -297,7 +298,8 @@ impl Agent {
         let Ended { action, took, outcome } = ended;
         let at = self.observed.at;
         self.lanes.leave(&action);
-        self.journal.action(at, &action, took, &outcome);
+        let uid = uid(&action, &self.observed, &self.desired);
+        self.journal.action(at, uid, &action, took, &outcome);
         self.touched.insert(action.pod.clone());
         let unsure = observer::fold(&mut self.observed, at, &action, &outcome);
         if unsure {
@@ -326,7 +328,7 @@ impl Agent {
             if stops {
                 self.checkpoint.finish(&self.settings.state, &self.observed.ledger);
             }
-            self.journal.waits(self.observed.at, self.rounds.waits());
+            self.journal.waits(self.observed.at, &self.desired, self.rounds.waits());
         }
         self.checkpoint.tend(&self.settings.state, &self.observed.ledger);
         let sources = self.declarations.borrow().sources.clone();
@@ -375,4 +377,14 @@ impl Agent {
         self.checkpoint.finish(&self.settings.state, &self.observed.ledger);
         tracing::info!("stopped; containers keep running");
     }
+}
+
+/// Of the pod that an action was about: that of the container, which may be left of an earlier pod of the name.
+fn uid(action: &Action, observed: &Observed, desired: &Desired) -> Option<Uid> {
+    let instances = || observed.pods.get(&action.pod).into_iter().flat_map(|pod| &pod.instances);
+    let id = action.call.id();
+    let of_container = id.and_then(|id| instances().find(|instance| instance.id == *id));
+    let declared = || desired.get(&action.pod).map(|declared| declared.uid.clone());
+    let of_container = of_container.map(|instance| instance.uid.clone());
+    of_container.or_else(declared).or_else(|| instances().next().map(|instance| instance.uid.clone()))
 }

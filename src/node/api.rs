@@ -89,7 +89,8 @@ impl Api {
             crate::node::sources::api::spawn(settings, store.writer(crate::plan::SourceKind::Api), clock);
         let endpoint = crate::node::bollard::Endpoint::Unix("/nonexistent".into());
         let engine = crate::node::bollard::Engine::new(endpoint).unwrap_or_else(|error| panic!("{error}"));
-        let kube = kube::Kube::new(pods, snapshots.clone(), engine);
+        let events = crate::node::events::Events::new(crate::model::Time(0)).recent();
+        let kube = kube::Kube::new(pods, snapshots.clone(), engine, events);
         (Self { snapshots, clock, limits: Limits::default(), kube, tcp: None }, store)
     }
 }

@@ -35,6 +35,8 @@ pub struct SourceReport {
     pub revision: Option<String>,
     /// Why it cannot be read now.
     pub error: Option<String>,
+    /// When that is tried again, where it is not tried all the time.
+    pub next_try: Option<Time>,
     /// A removal that was not believed yet, and what would make it so.
     pub held: Option<String>,
     pub pods: usize,

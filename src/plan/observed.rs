@@ -141,6 +141,14 @@ pub struct Exit {
     pub finished_at: Time,
 }
 
+impl Observed {
+    /// Which source declared a pod last, as far as anybody knows.
+    pub fn source(&self, pod: &PodObserved) -> Option<SourceKind> {
+        let remembered = pod.instances.iter().find_map(|i| self.ledger.pods.get(&i.uid)?.source);
+        remembered.or_else(|| pod.instances.iter().find_map(|instance| instance.source))
+    }
+}
+
 impl Role {
     /// `POD` for the sandbox.
     pub fn name(&self) -> &str {

@@ -139,8 +139,7 @@ fn finish<'a>(scene: &mut Scene<'a>, declared: &'a Declared, how: String) {
 /// Nobody declares the pod. It goes only when its source was read and does not have it.
 fn orphan(scene: &mut Scene) {
     let instances: Vec<_> = scene.pod.instances.iter().map(|instance| &**instance).collect();
-    let remembered = instances.iter().find_map(|i| scene.observed.ledger.pods.get(&i.uid)?.source);
-    let Some(source) = remembered.or_else(|| instances.iter().find_map(|instance| instance.source)) else {
+    let Some(source) = scene.observed.source(scene.pod) else {
         let message = "it carries no source that this podkeeper knows, so it is left alone".into();
         return scene.wait(None, None, "UnknownSource", message);
     };

@@ -13,6 +13,7 @@ use podkeeper::node::api::tcp::{Listening, Settings, Tcp};
 use podkeeper::node::api::{Api, Limits, Stopper, bind, serve, stopping};
 use podkeeper::node::bollard::{Endpoint, Engine};
 use podkeeper::node::clock::Clock;
+use podkeeper::node::events::Events;
 use podkeeper::node::keep::Kept;
 use podkeeper::node::snapshot::{EngineStatus, Snapshot, Snapshots};
 use podkeeper::node::sources::api as written;
@@ -144,7 +145,8 @@ fn kube(kept: Kept<written::Remembered>, snapshots: Snapshots) -> Kube {
     let writer = Store::new(node.clone()).writer(SourceKind::Api);
     let settings = written::Settings { node, kept, allow_mass_delete: false, snapshots: snapshots.clone() };
     let pods = written::spawn(settings, writer, Clock::start());
-    Kube::new(pods, snapshots, Engine::new(Endpoint::Unix("/nonexistent".into())).unwrap())
+    let engine = Engine::new(Endpoint::Unix("/nonexistent".into())).unwrap();
+    Kube::new(pods, snapshots, engine, Events::new(Time(0)).recent())
 }
 
 fn snapshots(bulk: usize) -> (Snapshots, watch::Sender<Arc<Snapshot>>) {

@@ -54,7 +54,7 @@ fn round(pods: &[&str]) -> Arc<Snapshot> {
 impl Agent {
     fn start(cluster: &Cluster, pods: &[&str]) -> Self {
         let (store, rounds) = (Store::new(node()), watch::Sender::new(round(pods)));
-        let events = Events::default();
+        let events = Events::new(Time(0));
         let access = Access { servers: cluster.urls(), ca_file: None, client: None, user: None };
         let back_off = (Duration::from_millis(200), Duration::from_secs(1));
         let pace = Pace { back_off, ..Pace::default() };
@@ -67,7 +67,15 @@ impl Agent {
     fn happens(&self, pod: &str) {
         let (pod, container) = (PodKey::new("default", pod), Some("app".to_owned()));
         let (kind, reason, message) = (Kind::Normal, "Started", "start container".to_owned());
-        self.events.tell(Event { at: Time(1_700_000_000_000), pod, container, kind, reason, message });
+        self.events.tell(Event {
+            at: Time(1_700_000_000_000),
+            pod,
+            uid: None,
+            container,
+            kind,
+            reason,
+            message,
+        });
     }
 }
 

@@ -104,6 +104,13 @@ fn mistakes_are_named_by_field_without_turning_validation_off() {
     let said = kubectl.with("apply", &(pod("web", "") + "  serviceAccountName: x\n"));
     assert!(said.err.contains("Warning: spec.serviceAccountName is ignored"), "{said:?}");
     said.ok();
+    // Before 1.25 kubectl cannot ask for less than all.
+    if !kubectl.run("version --client").out.contains("v1.20") {
+        let misspelt = pod("odd", "imagePulPolicy: Never");
+        let warned = kubectl.with("apply --validate=warn", &misspelt).said();
+        assert!(warned.contains("Warning: spec.containers[0].imagePulPolicy is not a field"), "{warned}");
+        assert_eq!(kubectl.with("apply --validate=ignore", &misspelt).said(), "", "as it was asked for");
+    }
     // Before 1.27 kubectl explains by another document, which this agent leaves empty.
     if !kubectl.run("version --client").out.contains("v1.20") {
         assert!(kubectl.run("explain pod.spec.containers").ok().contains("imagePullPolicy"));

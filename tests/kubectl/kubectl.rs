@@ -85,6 +85,13 @@ impl Said {
         self.out
     }
 
+    /// It was content; returns what it said beside that.
+    #[track_caller]
+    pub fn said(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.err
+    }
+
     /// It was not; returns what it complained of.
     #[track_caller]
     pub fn refused(self) -> String {

@@ -96,6 +96,34 @@ fn a_pod_that_would_take_minutes_to_stop_goes_as_soon_as_whoever_deletes_it_says
 }
 
 #[test]
+fn what_happened_to_a_pod_is_described_listed_counted_and_watched() {
+    let mut machine = with_tcp(Machine::new("kubectl-events"));
+    machine.start();
+    let kubectl = Kubectl::of(&machine);
+    let mut watch = kubectl.start("get events --watch --no-headers");
+    kubectl.with("create", &pod("web", "")).ok();
+    let fails = pod("fails", "").replace("[sleep, \"100000\"]", "[sh, -c, exit 1]");
+    kubectl.with("create", &fails).ok();
+    machine.until_pod("fails", "CrashLoopBackOff");
+    machine.until_pod("web", "Running");
+
+    let events = |pod: &str| {
+        let described = kubectl.run(&format!("describe pod {pod}")).ok();
+        described.split_once("\nEvents:").expect("a part about events").1.to_owned()
+    };
+    let (web, fails) = (events("web"), events("fails"));
+    for words in ["Created", "Started", "podkeeper"] {
+        assert!(web.contains(words), "{web}");
+    }
+    assert!(!web.contains("BackOff"), "of another pod: {web}");
+    assert!(fails.contains("(x2 over ") && fails.contains("CrashLoopBackOff"), "{fails}");
+    let warnings = kubectl.run("get events -A --field-selector type=Warning --no-headers").ok();
+    assert!(warnings.contains("CrashLoopBackOff   pod/fails") && !warnings.contains("Started"), "{warnings}");
+    assert!(kubectl.run("get events -n other").said().contains("No resources found"));
+    watch.until("a start", |row| row.contains("Started") && row.contains("pod/web"));
+}
+
+#[test]
 fn logs_are_read_followed_and_cut() {
     let mut machine = with_tcp(Machine::new("kubectl-logs"));
     machine.start();

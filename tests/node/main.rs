@@ -3,6 +3,7 @@
 mod engine;
 mod lookalikes;
 mod machine;
+mod planning;
 mod proxy;
 mod state;
 mod stories;

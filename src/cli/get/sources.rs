@@ -33,8 +33,15 @@ fn row(source: &Value) -> [String; 6] {
 /// Why it cannot be read, what is held back, and what is wrong with what it says.
 pub fn notes(source: &Value) -> Vec<String> {
     let (kind, origin) = (word(&source["kind"]), word(&source["origin"]));
-    let about = ["error", "held"].into_iter().filter_map(|field| source[field].as_str());
-    let about = about.map(|text| format!("source {kind} ({origin}): {text}"));
+    let about = ["error", "held"].into_iter().filter_map(|field| Some((field, source[field].as_str()?)));
+    let next = source["nextTrySeconds"].as_u64();
+    let next = next.map_or_else(String::new, |seconds| {
+        format!("; next try in {}", age::short(Duration::from_secs(seconds)))
+    });
+    let about = about.map(|(field, text)| match field {
+        "error" => format!("source {kind} ({origin}): {text}{next}"),
+        _ => format!("source {kind} ({origin}): {text}"),
+    });
     about.chain(source["diagnoses"].as_array().into_iter().flatten().map(diagnosis)).collect()
 }
 
@@ -70,7 +77,7 @@ mod tests {
                 },
                 {
                     "kind": "etcd", "origin": "http://10.0.0.1:2379", "state": "unknown", "ageSeconds": null,
-                    "pods": 0, "revision": "12", "error": "connection refused", "diagnoses": [],
+                    "pods": 0, "revision": "12", "error": "connection refused", "nextTrySeconds": 4, "diagnoses": [],
                 },
             ],
             "shadowed": [{
@@ -85,7 +92,7 @@ etcd   http://10.0.0.1:2379   unknown   -     12         0
 
 source file (/etc/podkeeper): 4 of 5 pods would be removed
 db.yaml:4:1: error: unknown field x\\u{1b}[2J
-source etcd (http://10.0.0.1:2379): connection refused
+source etcd (http://10.0.0.1:2379): connection refused; next try in 4s
 default/web: source etcd (key:4:1) declares it too, and source file (web.yaml:4:1) goes before it
 ";
         let (table, notes) = text(&sources);

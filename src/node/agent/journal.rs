@@ -10,14 +10,13 @@ use std::time::Duration;
 use im::OrdMap;
 
 use crate::executor::Outcome;
-use crate::model::{ContainerId, PodKey, Time};
+use crate::model::{ContainerId, PodKey, Time, Uid};
 use crate::node::events::{Event, Events, Kind};
-use crate::plan::{Action, Call, Observed, Wait};
+use crate::plan::{Action, Call, Desired, Observed, Wait};
 
 /// How long the same trouble stays untold.
 const QUIET: Duration = Duration::from_secs(60);
 
-#[derive(Default)]
 pub(super) struct Journal {
     /// Trouble by what it is about, and when it was last told.
     told: BTreeMap<(PodKey, String), (String, Time)>,
@@ -27,7 +26,13 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    pub fn action(&mut self, at: Time, action: &Action, took: Duration, outcome: &Outcome) {
+    pub fn new(at: Time) -> Self {
+        let (told, waits, lookalikes) = (BTreeMap::new(), BTreeMap::new(), OrdMap::new());
+        Self { told, waits, lookalikes, events: Events::new(at) }
+    }
+
+    /// `uid` is of the pod that it was about.
+    pub fn action(&mut self, at: Time, uid: Option<Uid>, action: &Action, took: Duration, outcome: &Outcome) {
         let took = Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let (pod, container) = (&action.pod, action.container.as_deref().unwrap_or("POD"));
         let call = match &action.container {
@@ -42,22 +47,27 @@ impl Journal {
             Outcome::Done(_) => {
                 // The kubelet says nothing of a sandbox that does as it should.
                 if let Some(reason) = done(&action.call).filter(|_| action.container.is_some()) {
-                    self.tell(at, action, Kind::Normal, reason, format!("{call}: {cause}"));
+                    self.events.tell(event(
+                        at,
+                        uid,
+                        action,
+                        Kind::Normal,
+                        reason,
+                        format!("{call}: {cause}"),
+                    ));
                 }
                 return tracing::info!(%pod, container, action = call, %cause, ?took);
             }
             Outcome::Refused(error) | Outcome::Uncertain(error) => error.to_string(),
         };
+        let printable = printable(&error);
+        let happened = event(at, uid, action, Kind::Warning, failed(action), format!("{call}: {printable}"));
         if self.is_news(at, pod, format!("{container} {call}"), &error) {
-            let error = printable(&error);
-            self.tell(at, action, Kind::Warning, failed(action), format!("{call}: {error}"));
-            tracing::warn!(%pod, container, action = call, %cause, ?took, error);
+            self.events.tell(happened);
+            tracing::warn!(%pod, container, action = call, %cause, ?took, error = printable);
+        } else {
+            self.events.again(happened);
         }
-    }
-
-    fn tell(&self, at: Time, action: &Action, kind: Kind, reason: &'static str, message: String) {
-        let (pod, container) = (action.pod.clone(), action.container.clone());
-        self.events.tell(Event { at, pod, container, kind, reason, message });
     }
 
     fn is_news(&mut self, at: Time, pod: &PodKey, about: String, error: &str) -> bool {
@@ -83,7 +93,7 @@ impl Journal {
     }
 
     /// Tells the waits that are new since the last round.
-    pub fn waits<'a>(&mut self, at: Time, waits: impl Iterator<Item = &'a Wait>) {
+    pub fn waits<'a>(&mut self, at: Time, desired: &Desired, waits: impl Iterator<Item = &'a Wait>) {
         let mut now = BTreeMap::new();
         for Wait { pod, container, until, reason } in waits {
             let key = (pod.clone(), container.clone());
@@ -91,9 +101,10 @@ impl Journal {
             if self.waits.get(&key) != Some(&value) {
                 let (until, why) = (until.map(|until| until.to_string()), printable(&reason.message));
                 if !is_a_step(reason.word) {
+                    let uid = desired.get(pod).map(|declared| declared.uid.clone());
                     let (pod, container, message) = (pod.clone(), container.clone(), why.clone());
                     let (kind, reason) = (Kind::Warning, reason.word);
-                    self.events.tell(Event { at, pod, container, kind, reason, message });
+                    self.events.tell(Event { at, pod, uid, container, kind, reason, message });
                 }
                 let container = container.as_deref().unwrap_or("POD");
                 if is_a_step(reason.word) {
@@ -106,6 +117,18 @@ impl Journal {
         }
         self.waits = now;
     }
+}
+
+fn event(
+    at: Time,
+    uid: Option<Uid>,
+    action: &Action,
+    kind: Kind,
+    reason: &'static str,
+    message: String,
+) -> Event {
+    let (pod, container) = (action.pod.clone(), action.container.clone());
+    Event { at, pod, uid, container, kind, reason, message }
 }
 
 /// Waits that every pod goes through on its way up, and those that its source tells of once for all of them.
@@ -166,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_same_trouble_is_news_once_a_minute() {
-        let mut journal = Journal::default();
+        let mut journal = Journal::new(Time(0));
         let pod = PodKey::new("default", "web");
         let mut news = |seconds: i64, error: &str| {
             journal.is_news(Time(seconds * 1000), &pod, "app start".into(), error)
@@ -182,7 +205,7 @@ mod tests {
     /// Of the defects of the kubelet of 2014 (`tests/traps`).
     #[test]
     fn trap_21_a_start_is_an_event_as_a_stop_is() {
-        let mut journal = Journal::default();
+        let mut journal = Journal::new(Time(0));
         let mut events = journal.events.listen();
         let id = ContainerId("c1".into());
         for call in
@@ -190,7 +213,8 @@ mod tests {
         {
             let (pod, container) = (PodKey::new("default", "web"), Some("app".into()));
             let action = Action { pod, container, call, cause: Cause::NotStarted, seen: None };
-            journal.action(Time(0), &action, Duration::ZERO, &Outcome::Done(Fact::Gone(id.clone())));
+            let done = Outcome::Done(Fact::Gone(id.clone()));
+            journal.action(Time(0), None, &action, Duration::ZERO, &done);
         }
         let mut told = || events.try_recv().unwrap();
         assert_eq!([told().reason, told().reason], ["Started", "Killing"]);

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Method, Request, StatusCode};
 use serde_json::Value;
+use tokio::sync::watch::Receiver;
 
 use crate::node::api::answer::{Answer, Body, ok, respond};
 use crate::node::api::body::read as read_body;
 use crate::node::api::refusal::Refusal;
 use crate::node::api::{Api, pods};
 use crate::node::bollard::Engine;
+use crate::node::events::Recent;
 use crate::node::snapshot::Snapshots;
 use crate::node::sources::api::ApiPods;
 
@@ -22,6 +24,7 @@ mod body;
 mod change;
 mod cluster;
 mod discovery;
+mod events;
 mod legacy;
 mod logs;
 mod object;
@@ -52,12 +55,14 @@ pub struct Kube {
     pods: ApiPods,
     view: View,
     engine: Engine,
+    events: Receiver<Recent>,
     kubelets: pods::Rendered,
 }
 
 impl Kube {
-    pub fn new(pods: ApiPods, snapshots: Snapshots, engine: Engine) -> Self {
-        Self { view: View::new(pods.clone(), snapshots), pods, engine, kubelets: pods::Rendered::default() }
+    pub fn new(pods: ApiPods, snapshots: Snapshots, engine: Engine, events: Receiver<Recent>) -> Self {
+        let (view, kubelets) = (View::new(pods.clone(), snapshots), pods::Rendered::default());
+        Self { pods, view, engine, events, kubelets }
     }
 
     /// `/pods`, in the shape of the kubelet's.
@@ -123,6 +128,8 @@ async fn answer(
         _ if !looks => Err(Refusal::not_allowed(path, "GET, HEAD")),
         Target::PodStatus(key) => read::one(api, &key, &query, accept::form(accept)?).await,
         Target::PodLog(key) => logs::of_pod(api, &key, &query).await,
+        Target::Events(namespace) => events::many(api, namespace, &query, accept::form(accept)?).await,
+        Target::Event(namespace, name) => events::one(api, &namespace, &name, &query, accept::form(accept)?),
         Target::OfCluster(kind, name) => {
             of_cluster(api, kind, name.as_deref(), &query, accept::form(accept)?).await
         }
@@ -155,7 +162,6 @@ async fn of_cluster(
     let items = match kind {
         OfCluster::Namespace => cluster::namespaces(&current),
         OfCluster::Node => vec![cluster::node(&api.snapshots.now())],
-        OfCluster::Event => Vec::new(),
     };
     let Some(name) = name else {
         if query.flag("watch") {

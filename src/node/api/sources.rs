@@ -14,6 +14,8 @@ pub(super) fn list(now: &Snapshot, at: Time) -> Value {
         .map(|(kind, report)| {
             let mut item = json!(report);
             item["kind"] = json!(kind);
+            item["nextTry"] = json!(report.next_try.map(|at| at.to_string()));
+            item["nextTrySeconds"] = json!(report.next_try.map(|next| next.since(at).as_secs()));
             item["readAt"] = json!(report.read_at.map(|at| at.to_string()));
             item["ageSeconds"] = json!(report.read_at.map(|read| at.since(read).as_secs()));
             item

@@ -32,6 +32,7 @@ mod session;
 mod trouble;
 mod values;
 mod watch;
+mod words;
 pub mod writeback;
 
 use book::Book;
@@ -95,13 +96,14 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> Waker {
     let begin = u64::from_le_bytes(std::array::from_fn(|at| node.name.as_bytes().get(at).map_or(0, |b| *b)));
     let values = Values::new(keys.clone(), node.name.clone());
     let manifests = Manifests::new(SourceKind::Etcd, node, allow_mass_delete);
-    let publisher = Publisher::new(writer, kept);
+    let publisher = Publisher::new(writer, kept, clock);
     let book = Book::new(manifests, values, publisher, clock, origin, most_keys);
     let (book, wake) = (Arc::new(Mutex::new(book)), Arc::new(Notify::new()));
     let ours = wake.clone();
     tokio::spawn(supervise(SourceKind::Etcd, "source", move || {
         let (servers, back_off) = (access.servers.len(), BackOff::new(pace.back_off.0, pace.back_off.1));
         let source = Source {
+            servers: access.servers.clone(),
             session: Session::new(access.clone(), &keys, pace, Shared(book.clone()), ours.clone()),
             rotation: Rotation::new(servers, begin, back_off),
             book: Shared(book.clone()),
@@ -129,7 +131,17 @@ impl Shared {
     }
 }
 
+/// Why nothing is read, when the last server of a round failed.
+fn unreadable(servers: &[String], last: usize, why: &str) -> String {
+    let server = &servers[last];
+    match servers.len() {
+        1 => format!("etcd at {server} cannot be read: {why}"),
+        all => format!("none of the {all} etcd servers can be read, {server} neither: {why}"),
+    }
+}
+
 struct Source {
+    servers: Vec<String>,
     session: Session,
     rotation: Rotation,
     book: Shared,
@@ -139,14 +151,20 @@ struct Source {
 impl Source {
     async fn run(mut self) -> Infallible {
         loop {
-            let trouble = self.session.run(self.rotation.at()).await;
+            let at = self.rotation.at();
+            let trouble = self.session.run(at).await;
             let lasted = self.session.watching_since().map(|since| since.elapsed());
             let pause = if lasted.is_some_and(|lasted| lasted >= GOOD) {
                 self.rotation.served();
-                tracing::info!(source = "etcd", "{}: connecting again", trouble.message);
+                tracing::info!(
+                    source = "etcd",
+                    "etcd at {}: {}; connecting again",
+                    self.servers[at],
+                    trouble.message
+                );
                 spread(AT_ONCE, 0.0, chance::fraction())
             } else {
-                self.bad(trouble).await
+                self.bad(at, trouble).await
             };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -156,15 +174,20 @@ impl Source {
     }
 
     /// A try that led to nothing, or not to much. Returns the pause before the next one.
-    async fn bad(&mut self, trouble: Trouble) -> Duration {
+    async fn bad(&mut self, at: usize, trouble: Trouble) -> Duration {
         let pause = trouble.patience(self.rotation.failed(chance::fraction()));
         if trouble.kind == Kind::Compacted {
-            tracing::info!(source = "etcd", "{}: reading everything again", trouble.message);
+            let server = &self.servers[at];
+            tracing::info!(
+                source = "etcd",
+                "etcd at {server} has dropped the history that was read so far: reading everything again"
+            );
             return pause;
         }
         // The next server may do, so nobody need hear of this one.
         if !pause.is_zero() {
-            self.book.with(move |book| book.failed(trouble.message)).await;
+            let why = unreadable(&self.servers, at, &trouble.message);
+            self.book.with(move |book| book.failed(why, pause)).await;
         }
         pause
     }
@@ -185,7 +208,7 @@ mod tests {
         let node = Node { name: "n".into(), key: [0; 16], sandbox_image: "pause".into() };
         let dir = tempfile::tempdir().unwrap();
         let writer = Store::new(node.clone()).writer(SourceKind::Etcd);
-        let publisher = Publisher::new(writer, Kept::new(dir.path(), "etcd"));
+        let publisher = Publisher::new(writer, Kept::new(dir.path(), "etcd"), Clock::start());
         let (keys, manifests) = (Keys::new("/podkeeper", "n"), Manifests::new(SourceKind::Etcd, node, false));
         let values = Values::new(keys, "n".into());
         let book = Book::new(manifests, values, publisher, Clock::start(), "etcd".into(), 7);

@@ -75,7 +75,7 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> Waker {
         move || wakes.iter().for_each(|wake| wake.notify_one())
     });
     tokio::spawn(supervise(SourceKind::Http, "source", move || {
-        let publisher = Publisher::new(writer.clone(), settings.kept.clone());
+        let publisher = Publisher::new(writer.clone(), settings.kept.clone(), clock);
         let Settings { urls, node, allow_mass_delete, .. } = &settings;
         let answers = Answers::new(urls, node.clone(), *allow_mass_delete, publisher, clock);
         let (answers, client) =
@@ -139,10 +139,14 @@ impl Rounds {
     /// Asks once; returns how long to wait.
     async fn round(&mut self) -> Duration {
         let answer = self.client.get(&self.url, &self.validators).await;
-        let (at, answers) = (self.at, self.answers.clone());
+        let (at, answers, fraction) = (self.at, self.answers.clone(), chance::fraction());
+        let retry_after = answer.as_ref().err().and_then(|trouble| trouble.retry_after);
+        // Whether the answer is of any use shows when it is heard, and with that goes when it is asked for again.
+        let pause = self.schedule.clone().failed(retry_after, fraction);
         // A megabyte of YAML takes a while, and so may the disk.
         let heard = spawn_blocking(move || {
-            let next = answers.lock().unwrap_or_else(PoisonError::into_inner).hear(at, answer.as_ref());
+            let next =
+                answers.lock().unwrap_or_else(PoisonError::into_inner).hear(at, answer.as_ref(), pause);
             (answer, next)
         });
         let (answer, next) = match heard.await {
@@ -155,11 +159,10 @@ impl Rounds {
         };
         let validators = std::mem::take(&mut self.validators);
         self.validators = next_validators(validators, &answer, &next);
-        let retry_after = answer.err().and_then(|trouble| trouble.retry_after);
         match next {
             answers::Next { again: true, .. } => SECOND_LOOK,
-            answers::Next { good: true, .. } => self.schedule.succeeded(chance::fraction()),
-            answers::Next { good: false, .. } => self.schedule.failed(retry_after, chance::fraction()),
+            answers::Next { good: true, .. } => self.schedule.succeeded(fraction),
+            answers::Next { good: false, .. } => self.schedule.failed(retry_after, fraction),
         }
     }
 }

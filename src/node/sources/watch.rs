@@ -56,7 +56,7 @@ pub fn spawn(settings: Settings, writer: Writer, clock: Clock) -> std::io::Resul
     let watch = Watch::new(settings.path.clone(), waker.clone());
     let origin = settings.path.display().to_string();
     let mut scanner = Scanner::new(settings.path, settings.node, settings.allow_mass_delete);
-    let publisher = Publisher::new(writer, settings.kept);
+    let publisher = Publisher::new(writer, settings.kept, clock);
     if let Some(remembered) = publisher.recall() {
         scanner.recall(remembered);
     }
@@ -116,6 +116,7 @@ impl Source {
             read_at: self.read_at,
             revision: None,
             error: said.error,
+            next_try: None,
             held: said.held,
             pods: said.slot.pods().map_or(0, im::OrdMap::len),
             diagnoses: Arc::new(said.diagnoses),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::accept::Form;
 use super::patch::Patch;
 use super::query::Query;
-use super::selectors::Selector;
+use super::selectors::{OF_PODS, Selector};
 use super::write::{self, Context, Done, Preconditions, Validation};
 use super::{body, object, read, refuse, view};
 use crate::model::PodKey;
@@ -75,7 +75,7 @@ impl Call {
     /// Everything in a namespace that a selector takes, as far as it was written through the API.
     pub async fn delete_many(&self, namespace: Option<&str>) -> Result<Answer, Refusal> {
         let (_, grace) = self.options()?;
-        let selector = Selector::of(&self.query)?;
+        let selector = Selector::of(&self.query, OF_PODS)?;
         let context = self.context()?;
         let current = self.api.kube.view.now().await;
         let selected = read::selected(&current, namespace, &selector);

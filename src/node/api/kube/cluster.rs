@@ -1,4 +1,4 @@
-//! The little that a lone node has of a cluster: its namespaces, itself, no events yet.
+//! The little that a lone node has of a cluster: its namespaces and itself.
 
 use std::collections::BTreeSet;
 
@@ -78,20 +78,13 @@ pub fn table(api: &str, kind: OfCluster, items: &[Value], metadata: &Value) -> V
     let columns = match kind {
         OfCluster::Namespace => vec![name, ("Status", "string", 0)],
         OfCluster::Node => vec![name, ("Status", "string", 0), ("Version", "string", 0)],
-        OfCluster::Event => vec![
-            ("Last Seen", "string", 0),
-            ("Type", "string", 0),
-            ("Reason", "string", 0),
-            ("Object", "string", 0),
-            ("Message", "string", 0),
-        ],
     };
     let rows = items
         .iter()
         .map(|item| {
             let cells = match kind {
                 OfCluster::Namespace => json!([item["metadata"]["name"], item["status"]["phase"]]),
-                OfCluster::Node | OfCluster::Event => {
+                OfCluster::Node => {
                     let ready = item["status"]["conditions"][0]["status"] == "True";
                     let word = if ready { "Ready" } else { "NotReady" };
                     json!([item["metadata"]["name"], word, item["status"]["nodeInfo"]["kubeletVersion"]])

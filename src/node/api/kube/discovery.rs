@@ -9,7 +9,7 @@ struct Resource(&'static str, &'static str, &'static str, bool, &'static [&'stat
 
 const LOOK: &[&str] = &["get", "list"];
 const RESOURCES: [Resource; 4] = [
-    Resource("events", "Event", "ev", true, &["list"]),
+    Resource("events", "Event", "ev", true, &["get", "list", "watch"]),
     Resource("namespaces", "Namespace", "ns", false, LOOK),
     Resource("nodes", "Node", "no", false, LOOK),
     Resource(

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::accept::Form;
 use super::query::Query;
 use super::refuse;
-use super::selectors::Selector;
+use super::selectors::{OF_PODS, Selector};
 use super::table::{self, Include};
 use super::view::{Current, Shown};
 use super::watch::{self, Wanted};
@@ -44,7 +44,7 @@ pub async fn many(
     query: &Query,
     form: Form,
 ) -> Result<Answer, Refusal> {
-    let selector = Selector::of(query)?;
+    let selector = Selector::of(query, OF_PODS)?;
     if query.flag("watch") {
         return watched(api, namespace, query, form, selector).await;
     }
@@ -113,7 +113,7 @@ async fn watched(
     Ok(answer)
 }
 
-fn include(query: &Query) -> Result<Include, Refusal> {
+pub fn include(query: &Query) -> Result<Include, Refusal> {
     let given = query.get("includeObject");
     Include::parse(given)
         .ok_or_else(|| Refusal::bad_request("includeObject is not one of None, Metadata, Object".to_owned()))

@@ -1,4 +1,4 @@
-//! Which pods a request is about: label and field selectors.
+//! Which pods or events a request is about: label and field selectors.
 
 use serde_json::Value;
 
@@ -34,8 +34,11 @@ struct FieldIs {
     equal: bool,
 }
 
+/// Names of fields by which a kind is selected, each with its place in the object.
+pub type Fields = &'static [(&'static str, &'static str)];
+
 /// The fields of a pod that Kubernetes can select by, and this agent has.
-const FIELDS: [(&str, &str); 8] = [
+pub const OF_PODS: Fields = &[
     ("metadata.name", "/metadata/name"),
     ("metadata.namespace", "/metadata/namespace"),
     ("metadata.uid", "/metadata/uid"),
@@ -46,12 +49,27 @@ const FIELDS: [(&str, &str); 8] = [
     ("status.podIP", "/status/podIP"),
 ];
 
+/// Those of an event (`pkg/registry/core/event/strategy.go`); `kubectl describe` uses the first four.
+pub const OF_EVENTS: Fields = &[
+    ("involvedObject.kind", "/involvedObject/kind"),
+    ("involvedObject.namespace", "/involvedObject/namespace"),
+    ("involvedObject.name", "/involvedObject/name"),
+    ("involvedObject.uid", "/involvedObject/uid"),
+    ("involvedObject.apiVersion", "/involvedObject/apiVersion"),
+    ("involvedObject.fieldPath", "/involvedObject/fieldPath"),
+    ("reason", "/reason"),
+    ("source", "/source/component"),
+    ("type", "/type"),
+    ("metadata.name", "/metadata/name"),
+    ("metadata.namespace", "/metadata/namespace"),
+];
+
 impl Selector {
     /// # Errors
     /// 400 that names what is not understood.
-    pub fn of(query: &Query) -> Result<Self, Refusal> {
+    pub fn of(query: &Query, known: Fields) -> Result<Self, Refusal> {
         let labels = query.get("labelSelector").map(labels).transpose();
-        let fields = query.get("fieldSelector").map(fields).transpose();
+        let fields = query.get("fieldSelector").map(|text| fields(text, known)).transpose();
         let both = labels.and_then(|labels| fields.map(|fields| (labels, fields)));
         let (labels, fields) = both.map_err(Refusal::bad_request)?;
         Ok(Self { labels: labels.unwrap_or_default(), fields: fields.unwrap_or_default() })
@@ -79,7 +97,7 @@ impl Requirement {
     }
 }
 
-fn fields(text: &str) -> Result<Vec<FieldIs>, String> {
+fn fields(text: &str, all: Fields) -> Result<Vec<FieldIs>, String> {
     let parse = |term: &str| {
         let (name, value, equal) = if let Some((name, value)) = term.split_once("!=") {
             (name, value, false)
@@ -90,9 +108,9 @@ fn fields(text: &str) -> Result<Vec<FieldIs>, String> {
                 .ok_or_else(|| format!("field selector '{term}': write field=value"))?;
             (name, value, true)
         };
-        let known = FIELDS.iter().find(|(field, _)| *field == name.trim());
+        let known = all.iter().find(|(field, _)| *field == name.trim());
         let (_, pointer) = known.ok_or_else(|| {
-            let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+            let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
             format!("field selector: '{}' is not one of {}", name.trim(), names.join(", "))
         })?;
         Ok(FieldIs { pointer, value: value.trim().to_owned(), equal })
@@ -163,7 +181,8 @@ mod tests {
             "metadata": {"name": "web", "namespace": "default", "labels": {"app": "web", "tier": "front"}},
             "spec": {"nodeName": "n1"}, "status": {"phase": "Running"},
         });
-        let selector = Selector::of(&Query::parse(Some(parameter))).map_err(|refusal| refusal.message)?;
+        let selector =
+            Selector::of(&Query::parse(Some(parameter)), OF_PODS).map_err(|refusal| refusal.message)?;
         Ok(selector.matches(&pod))
     }
 

@@ -11,6 +11,10 @@ pub enum Target {
     Pod(PodKey),
     PodStatus(PodKey),
     PodLog(PodKey),
+    /// Of one namespace, or of all.
+    Events(Option<String>),
+    /// Its namespace and its name.
+    Event(String, String),
     /// All of them, or the one of that name.
     OfCluster(OfCluster, Option<String>),
 }
@@ -35,7 +39,6 @@ pub enum Described {
 pub enum OfCluster {
     Namespace,
     Node,
-    Event,
 }
 
 impl OfCluster {
@@ -44,7 +47,6 @@ impl OfCluster {
         match self {
             OfCluster::Namespace => "Namespace",
             OfCluster::Node => "Node",
-            OfCluster::Event => "Event",
         }
     }
 }
@@ -63,8 +65,10 @@ pub fn parse(path: &str) -> Option<Target> {
         ["openapi", "v3", "api", "v1"] => Target::Described(Described::OpenApiCore),
         ["api", "v1"] => Target::Described(Described::Resources),
         ["api", "v1", "pods"] => Target::Pods(None),
-        ["api", "v1", "events"] | ["api", "v1", "namespaces", _, "events"] => {
-            Target::OfCluster(OfCluster::Event, None)
+        ["api", "v1", "events"] => Target::Events(None),
+        ["api", "v1", "namespaces", namespace, "events"] => Target::Events(Some(namespace.to_owned())),
+        ["api", "v1", "namespaces", namespace, "events", name] => {
+            Target::Event(namespace.to_owned(), name.to_owned())
         }
         ["api", "v1", "namespaces"] => Target::OfCluster(OfCluster::Namespace, None),
         ["api", "v1", "namespaces", name] => Target::OfCluster(OfCluster::Namespace, Some(name.to_owned())),
@@ -97,7 +101,12 @@ mod tests {
             ("/api/v1/namespaces/default/pods/web", Some(Target::Pod(web.clone()))),
             ("/api/v1/namespaces/default/pods/w%65b", Some(Target::Pod(web.clone()))),
             ("/api/v1/namespaces/default/pods/web/log", Some(Target::PodLog(web))),
-            ("/api/v1/namespaces/default/events", Some(Target::OfCluster(OfCluster::Event, None))),
+            ("/api/v1/events", Some(Target::Events(None))),
+            ("/api/v1/namespaces/default/events", Some(Target::Events(Some("default".into())))),
+            (
+                "/api/v1/namespaces/default/events/web.1",
+                Some(Target::Event("default".into(), "web.1".into())),
+            ),
             ("/api/v1/namespaces/default/pods/web/exec", None),
             ("/api/v1/services", None),
             ("/apis/apps/v1", None),

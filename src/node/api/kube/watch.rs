@@ -22,7 +22,7 @@ use crate::node::api::refusal::Refusal;
 use crate::node::snapshot::Snapshots;
 
 /// Without `timeoutSeconds`. Kubernetes takes between half an hour and an hour.
-const LONGEST: Duration = Duration::from_secs(1800);
+pub const LONGEST: Duration = Duration::from_secs(1800);
 /// Between two bookmarks.
 const BOOKMARK: Duration = Duration::from_secs(60);
 /// Rounds come in bursts, and a burst is told once.

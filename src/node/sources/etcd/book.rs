@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::model::Time;
 use crate::node::clock::Clock;
@@ -27,6 +28,7 @@ pub struct Book {
     /// Which history it is, and how far it went: at first that of an earlier agent.
     followed: Option<Header>,
     read_at: Option<Time>,
+    next_try: Option<Time>,
     /// There are more keys than are read.
     over: bool,
 }
@@ -59,8 +61,20 @@ impl Book {
             }
             manifests.recall(&origin, remembered, |name| values.reads(name));
         }
-        let (revision, read_at, over) = (None, None, false);
-        Self { manifests, values, publisher, clock, origin, most, revision, followed, read_at, over }
+        let (revision, read_at, next_try, over) = (None, None, None, false);
+        Self {
+            manifests,
+            values,
+            publisher,
+            clock,
+            origin,
+            most,
+            revision,
+            followed,
+            read_at,
+            next_try,
+            over,
+        }
     }
 
     /// The history that was followed last, by an earlier agent too.
@@ -120,8 +134,9 @@ impl Book {
         Then { again: then.again || self.over && made_room }
     }
 
-    /// It cannot be read: all pods stay.
-    pub fn failed(&mut self, trouble: String) {
+    /// It cannot be read: all pods stay. It is tried again after that pause.
+    pub fn failed(&mut self, trouble: String, pause: Duration) {
+        self.next_try = Some(self.clock.now() + pause);
         self.publish(Look::Unavailable(trouble), None);
     }
 
@@ -129,7 +144,7 @@ impl Book {
         let said = self.manifests.fold(look, self.clock.elapsed());
         if let Some(revision) = revision {
             self.revision = self.revision.max(Some(revision));
-            self.read_at = Some(self.clock.now());
+            (self.read_at, self.next_try) = (Some(self.clock.now()), None);
         }
         let over = self.over.then(|| {
             format!(
@@ -144,6 +159,7 @@ impl Book {
             read_at: self.read_at,
             revision: self.revision.map(|revision| revision.to_string()),
             error: said.error.or(over),
+            next_try: self.next_try,
             held: said.held,
             pods: said.slot.pods().map_or(0, im::OrdMap::len),
             diagnoses: Arc::new(said.diagnoses),

@@ -62,7 +62,7 @@ impl Access {
             }
             Client::connect([server], Some(options)).await.map_err(Trouble::from)
         };
-        call(connecting).await.map_err(|trouble| trouble.at(server))
+        call(connecting).await
     }
 
     async fn tls(&self) -> Result<TlsOptions, Trouble> {

@@ -83,8 +83,7 @@ impl Session {
                     if trouble.kind == Kind::Compacted {
                         self.followed.clear();
                     }
-                    let server = self.access.servers.get(endpoint).map(String::as_str).unwrap_or_default();
-                    return trouble.at(server);
+                    return trouble;
                 }
             }
         }

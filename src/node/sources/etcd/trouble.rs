@@ -1,7 +1,8 @@
 //! What went wrong with etcd, and what to do about it. Pure.
 
-use std::fmt;
 use std::time::Duration;
+
+use crate::node::sources::etcd::words::plain;
 
 /// A call or a watch that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl Trouble {
     /// the watch get the text alone, so the text goes first (`rpctypes/error.go`).
     pub fn of(code: i32, text: &str) -> Self {
         let has = |part: &str| text.contains(part);
-        let told = |kind, what_to_do: &str| Self::new(kind, format!("{text}: {what_to_do}"));
+        let told = |kind, words: &str| Self::new(kind, words);
         if has("required revision has been compacted") {
             return Self::new(Kind::Compacted, text);
         }
@@ -44,27 +45,34 @@ impl Trouble {
             return Self::new(Kind::TooLarge, text);
         }
         if has("too many requests") {
-            return told(Kind::Overloaded, "etcd is overloaded");
+            return told(Kind::Overloaded, "it is overloaded and asks for patience");
         }
         if has("database space exceeded") {
-            return told(Kind::Full, "compact and defragment etcd, then clear its alarm");
+            return told(Kind::Full, "its database is full: compact and defragment it, then clear its alarm");
         }
         if has("permission denied") {
-            return told(Kind::Denied, "give the user of --etcd-user a role that may read this node's keys");
+            let words =
+                "permission is denied: give the user of --etcd-user a role that may read this node's keys";
+            return told(Kind::Denied, words);
         }
         if has("authentication failed") {
-            return told(Kind::Denied, "check --etcd-user and --etcd-password-file");
+            let words = "it does not know this user or password: check --etcd-user and --etcd-password-file";
+            return told(Kind::Denied, words);
         }
         if has("user name is empty") {
             return told(Kind::Denied, "etcd wants a user: give --etcd-user and --etcd-password-file");
         }
         if has("authentication is not enabled") {
-            return told(Kind::Denied, "leave out --etcd-user, or enable authentication");
+            return told(Kind::Denied, "it knows no users: leave out --etcd-user, or enable authentication");
+        }
+        // Both are what a member says that sees too few of the others (`server/etcdserver/errors.go`).
+        if has("no leader") || has("etcdserver: request timed out") || has("etcdserver: leader changed") {
+            return told(Kind::Away, "it has no leader: most members of its cluster are away, start them");
         }
         match code {
             PERMISSION_DENIED | UNAUTHENTICATED => Self::new(Kind::Denied, text),
             RESOURCE_EXHAUSTED => Self::new(Kind::Overloaded, text),
-            _ => Self::new(Kind::Away, text),
+            _ => Self::new(Kind::Away, plain(text)),
         }
     }
 
@@ -76,9 +84,12 @@ impl Trouble {
         }
     }
 
-    /// Puts what was tried before what went wrong.
-    pub fn at(mut self, what: impl fmt::Display) -> Self {
-        self.message = format!("{what}: {}", self.message);
+    /// Puts the key before what went wrong, where it has to do with the key.
+    pub fn at(mut self, key: &str) -> Self {
+        match self.kind {
+            Kind::Denied | Kind::TooLarge => self.message = format!("{key}: {}", self.message),
+            Kind::Away | Kind::Compacted | Kind::Overloaded | Kind::Full => {}
+        }
         self
     }
 }
@@ -96,7 +107,7 @@ impl From<etcd_client::Error> for Trouble {
             etcd_client::Error::GRpcStatus(status) => {
                 Self::of(status.code() as i32, &with_causes(status.message(), status))
             }
-            _ => Self::new(Kind::Away, with_causes(&error.to_string(), &error)),
+            _ => Self::new(Kind::Away, plain(&with_causes(&error.to_string(), &error))),
         }
     }
 }

@@ -48,7 +48,10 @@ impl Watch {
                 message?;
                 Ok(watch)
             }
-            Err(_) => Err(at(Trouble::new(Kind::Away, "the watch does not begin"))),
+            Err(_) => Err(at(Trouble::new(
+                Kind::Away,
+                "it takes a watch and does not begin it: it may be overloaded",
+            ))),
         }
     }
 
@@ -84,7 +87,7 @@ impl Watch {
     async fn message(&mut self) -> Result<WatchResponse, Trouble> {
         let message = match self.stream.message().await {
             Ok(Some(message)) => message,
-            Ok(None) => return Err(self.over(Trouble::new(Kind::Away, "the watch ended"))),
+            Ok(None) => return Err(self.over(Trouble::new(Kind::Away, "it ended the watch"))),
             Err(error) => return Err(self.over(error.into())),
         };
         if message.compact_revision() > 0 {

@@ -78,7 +78,7 @@ pub async fn run(settings: Settings, snapshots: Snapshots, happenings: Receiver<
         let began = Instant::now();
         let server = access.servers.get(rotation.at()).map(String::as_str).unwrap_or_default();
         let trouble = match Session::begin(&access, rotation.at()).await {
-            Ok(mut session) => session.write(&mut desk, &mut told).await.at(server),
+            Ok(mut session) => session.write(&mut desk, &mut told).await,
             Err(trouble) => trouble,
         };
         if began.elapsed() >= GOOD {
@@ -90,7 +90,7 @@ pub async fn run(settings: Settings, snapshots: Snapshots, happenings: Receiver<
         if !pause.is_zero() && told != trouble.message {
             tracing::warn!(
                 source = "etcd",
-                "statuses and events are not written ({}); pods run on",
+                "statuses and events are not written to etcd at {server}: {}; pods run on",
                 trouble.message
             );
             told = trouble.message;

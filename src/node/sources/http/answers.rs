@@ -5,6 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::model::Time;
 use crate::model::read::{self, Diagnosis, Options, Severity};
@@ -39,6 +40,8 @@ struct Place {
     read_at: Option<Time>,
     revision: Option<String>,
     error: Option<String>,
+    /// After an error.
+    next_try: Time,
     /// A version that is not taken yet.
     waits: Option<String>,
     /// A removal by its last version is not believed yet.
@@ -80,6 +83,7 @@ impl Answers {
             read_at: None,
             revision: None,
             error: None,
+            next_try: Time(0),
             waits: None,
             doubted: false,
         };
@@ -99,9 +103,11 @@ impl Answers {
         answers
     }
 
-    /// Takes in what one URL answered, and says what all of them say now.
-    pub fn hear(&mut self, at: usize, answer: Result<&Fetched, &Trouble>) -> Next {
+    /// Takes in what one URL answered, and says what all of them say now. If that is of no use, it is asked again after
+    /// the pause.
+    pub fn hear(&mut self, at: usize, answer: Result<&Fetched, &Trouble>, pause: Duration) -> Next {
         let Some(place) = self.places.get_mut(at) else { return Next::default() };
+        place.next_try = self.clock.now() + pause;
         let told = match answer {
             Ok(Fetched::NotModified) => {
                 Told { seen: Seen::Same, revision: place.revision.clone(), error: None, waits: None }
@@ -210,6 +216,7 @@ impl Place {
             read_at: self.read_at,
             revision: self.revision.clone(),
             error: self.error.as_ref().or(of_all).cloned(),
+            next_try: self.error.is_some().then_some(self.next_try),
             held: self.waits.as_ref().or(doubt).cloned(),
             pods,
             diagnoses: Arc::new(diagnoses),

@@ -16,6 +16,7 @@ const LONGEST: Duration = Duration::from_secs(300);
 const SPREAD: f64 = 0.2;
 
 /// The pauses between two requests for one URL.
+#[derive(Clone)]
 pub struct Schedule {
     check: Duration,
     back_off: BackOff,
