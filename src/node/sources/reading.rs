@@ -8,20 +8,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use im::OrdMap;
-use serde::{Deserialize, Serialize};
-
 use crate::model::read::{Diagnosis, Reading, Severity};
 use crate::model::{Places, Pod, PodKey};
 use crate::node::sources::brake::{Brake, Doubt, Permits, Verdict};
 use crate::plan::{Declared, Node, Slot, SourceKind};
 
 mod file;
+mod memory;
 
 use file::{File, reread, unreadable};
+pub use memory::Remembered;
 
 type Pods = OrdMap<PodKey, Arc<Declared>>;
-/// A pod, and where each of its fields was written.
-type LastGood = (Pod, Places);
 /// A pod and the file that declares it.
 type Claim<'a> = (&'a Arc<str>, &'a Arc<Declared>);
 
@@ -67,32 +65,6 @@ pub struct Said {
     /// Look again after [`SECOND_LOOK`](crate::node::sources::brake::SECOND_LOOK) although nothing may change
     /// until then.
     pub again: bool,
-}
-
-/// What was said last, to be kept on disk: a manifest that is wrong, or a directory that is not there, keeps
-/// its pods over a restart of the agent too.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Remembered {
-    /// The path that it was read from.
-    pub path: String,
-    /// Of a database: which one it was, by its cluster's id, and how far its revisions went.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub followed: Option<(u64, i64)>,
-    complete: bool,
-    files: BTreeMap<Arc<str>, Vec<LastGood>>,
-    winners: BTreeMap<PodKey, Arc<str>>,
-    /// Pods that nothing declares any more, and whose removal was not believed yet.
-    #[serde(default)]
-    held: Vec<LastGood>,
-    /// See [`Manifests::moved`].
-    #[serde(default)]
-    moved: bool,
-    /// See [`Manifests::lost`].
-    #[serde(default)]
-    lost: BTreeSet<Arc<str>>,
-    /// See [`Manifests::directory`].
-    #[serde(default)]
-    directory: Option<(u64, u64)>,
 }
 
 /// Everything that was said so far.
@@ -157,59 +129,6 @@ impl Manifests {
             self.moved |= !self.said.is_empty();
         } else {
             self.directory = directory;
-        }
-    }
-
-    /// What to keep on disk.
-    pub fn remember(&self, path: &str) -> Remembered {
-        let last_good = |pod: &Arc<Declared>| (pod.pod.clone(), pod.places.clone());
-        let pods = |file: &File| file.pods.iter().map(last_good).collect();
-        Remembered {
-            path: path.to_owned(),
-            followed: None,
-            complete: self.complete,
-            files: self.files.iter().map(|(name, file)| (name.clone(), pods(file))).collect(),
-            winners: self.winners.clone(),
-            held: self
-                .said
-                .values()
-                .filter(|pod| !self.winners.contains_key(&pod.key))
-                .map(last_good)
-                .collect(),
-            moved: self.moved,
-            lost: self.lost.clone(),
-            directory: self.directory,
-        }
-    }
-
-    /// Goes on where an earlier agent ended. When it read another path, only the files that are still read
-    /// (`is_read`, by name) are taken for what they were; the pods of the others are held until it is clear that they
-    /// are meant to go.
-    pub fn recall(&mut self, path: &str, mut remembered: Remembered, is_read: impl Fn(&str) -> bool) {
-        let mut elsewhere = Vec::new();
-        if remembered.path == path {
-            self.directory = remembered.directory;
-        } else {
-            let (here, gone) = remembered.files.into_iter().partition(|(name, _)| is_read(name));
-            remembered.files = here;
-            let gone: BTreeMap<Arc<str>, Vec<LastGood>> = gone;
-            elsewhere.extend(gone.into_values().flatten());
-            remembered.complete = false;
-        }
-        self.moved = remembered.moved || !elsewhere.is_empty();
-        self.lost = remembered.lost;
-        let declared = |(pod, places)| Arc::new(Declared::new(&self.node, self.kind, pod, places));
-        let file = |pods: Vec<LastGood>| {
-            Arc::new(File { pods: pods.into_iter().map(declared).collect(), ..File::default() })
-        };
-        let held = remembered.held.into_iter().chain(elsewhere);
-        let held: Vec<_> = held.map(declared).collect();
-        self.files = remembered.files.into_iter().map(|(name, pods)| (name, file(pods))).collect();
-        self.winners = remembered.winners;
-        self.complete = remembered.complete;
-        self.said = self.merge().0;
-        for pod in held {
-            self.said.entry(pod.key.clone()).or_insert(pod);
         }
     }
 
