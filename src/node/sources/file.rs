@@ -210,10 +210,15 @@ fn content(path: &Path, expected: Stamp) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::with_capacity(meta.len().min(LARGEST) as usize);
     (&mut file).take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST >> 20)));
+        return Err(io::Error::other(too_large(meta.len())));
     }
     let unchanged = stamp(&meta) == expected && stamp(&file.metadata()?) == expected;
     Ok(unchanged.then_some(bytes))
+}
+
+/// Of a file of that size.
+pub fn too_large(bytes: u64) -> String {
+    format!("it has {bytes} bytes, and {LARGEST} (1 MiB) are read at most: split it")
 }
 
 fn stamp(meta: &Metadata) -> Stamp {

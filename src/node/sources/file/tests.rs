@@ -173,7 +173,7 @@ fn pipes_devices_and_giants_are_refused_without_blocking() {
     assert_eq!(
         said,
         [
-            "it cannot be read: it is larger than 1 MiB",
+            "it cannot be read: it has 1073741824 bytes, and 1048576 (1 MiB) are read at most: split it",
             "it is not a regular file",
             "it is not a regular file"
         ]
