@@ -172,7 +172,8 @@ async fn serve(
     );
     if settings.engine.cannot_lower_oom_scores() {
         tracing::warn!(
-            "the engine has no CAP_SYS_RESOURCE: containers get no protection from the OOM killer"
+            "the engine has no CAP_SYS_RESOURCE: pods run, and the OOM killer spares none of them; where dockerd itself \
+                         runs in a container, start that with --cap-add SYS_RESOURCE"
         );
     }
     let store = Store::new(node);

@@ -68,7 +68,14 @@ impl Scanner {
         let mut next = None;
         let look = match self.listing() {
             Ok(files) => Look::Files(self.files(files, now, &mut next)),
-            Err(error) => Look::Unavailable(format!("{} cannot be read: {error}", self.path.display())),
+            Err(error) => {
+                let what_to_do = match error.kind() {
+                    io::ErrorKind::NotFound => ": create it, or name another with --config",
+                    io::ErrorKind::PermissionDenied => ": let the agent's user read it",
+                    _ => "",
+                };
+                Look::Unavailable(format!("{} cannot be read: {error}{what_to_do}", self.path.display()))
+            }
         };
         let said = self.manifests.fold(look, now.elapsed);
         if said.again {

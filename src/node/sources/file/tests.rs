@@ -182,6 +182,15 @@ fn pipes_devices_and_giants_are_refused_without_blocking() {
 }
 
 #[test]
+fn a_path_that_is_not_there_is_said_with_what_to_do() {
+    let mut f = Folder::new();
+    f.write("web.yaml", &["web"]);
+    std::fs::remove_dir_all(f.path("")).unwrap();
+    let error = f.look_after(1000).said.error.unwrap();
+    assert!(error.ends_with("create it, or name another with --config"), "{error}");
+}
+
+#[test]
 fn an_edit_that_hides_its_time_is_seen_and_a_touch_is_not_parsed() {
     let mut f = Folder::new();
     f.write("web.yaml", &["aaa"]);
