@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::cli::declare::{Declaration, declare};
+use crate::cli::duration::duration;
 use crate::cli::failure::Failure;
 use crate::cli::http_access::HttpAccess;
 use crate::cli::output::{self, Progress};
@@ -33,7 +34,7 @@ pub struct Args {
     paths: Vec<PathBuf>,
 
     /// Give up after this time
-    #[arg(long, value_name = "DUR", default_value = "5m", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
 
     /// Go on although more than half of the running pods, and more than three, would be removed

@@ -11,7 +11,7 @@ use crate::cli::ask::ask;
 use crate::cli::escape::safe;
 use crate::cli::failure::Failure;
 use crate::cli::live::block_on;
-use crate::cli::output::{Format, print};
+use crate::cli::output::print;
 use crate::cli::yaml;
 use crate::model::{Time, age};
 use crate::node::api::{client, default_socket};
@@ -37,12 +37,22 @@ pub struct Args {
 
     /// How to write it
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
-    output: Format,
+    output: Shape,
 
     /// The agent's socket [default: /run/podkeeper/podkeeper.sock, for an ordinary user under
     /// $XDG_RUNTIME_DIR]
     #[arg(long, env = "PODKEEPER_SOCKET", hide_env_values = true, value_name = "PATH")]
     socket: Option<PathBuf>,
+}
+
+/// How a list is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Shape {
+    Text,
+    /// With the source of each pod
+    Wide,
+    Json,
+    Yaml,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -75,20 +85,21 @@ async fn pods(args: &Args) -> Result<(), Failure> {
     if let (Some(namespace), Some(items)) = (&args.namespace, pods["items"].as_array_mut()) {
         items.retain(|pod| pod["metadata"]["namespace"].as_str() == Some(namespace));
     }
-    if args.output != Format::Text {
+    if matches!(args.output, Shape::Json | Shape::Yaml) {
         return show(args.output, &pods, Default::default);
     }
     let sources = ask(&socket, "/sources").await?;
     let engine = engine_trouble(args).await?;
-    show(args.output, &pods, || text(&pods, &sources, engine.as_deref(), clock::wall()))
+    let wide = args.output == Shape::Wide;
+    show(args.output, &pods, || text(&pods, &sources, engine.as_deref(), clock::wall(), wide))
 }
 
 /// Of a text, what is wrong goes to standard error: the table may be read by a program.
-fn show(format: Format, value: &Value, text: impl FnOnce() -> (String, String)) -> Result<(), Failure> {
+fn show(format: Shape, value: &Value, text: impl FnOnce() -> (String, String)) -> Result<(), Failure> {
     match format {
-        Format::Json => print(format_args!("{value:#}\n")),
-        Format::Yaml => print(yaml::text(value)),
-        Format::Text => {
+        Shape::Json => print(format_args!("{value:#}\n")),
+        Shape::Yaml => print(yaml::text(value)),
+        Shape::Text | Shape::Wide => {
             let (table, notes) = text();
             print(table)?;
             let _ = io::stderr().lock().write_all(notes.as_bytes());
@@ -107,13 +118,24 @@ async fn engine_trouble(args: &Args) -> Result<Option<String>, Failure> {
     Ok((!code.is_success()).then(|| String::from_utf8_lossy(&body).trim().to_owned()))
 }
 
-const HEAD: [&str; 7] = ["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP"];
+/// The last one in a wide table only.
+const HEAD: [&str; 8] = ["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "SOURCE"];
 
 /// The table, and whatever keeps something from running, a line each.
-fn text(pods: &Value, sources: &Value, trouble: Option<&str>, now: Time) -> (String, String) {
+fn text(pods: &Value, sources: &Value, trouble: Option<&str>, now: Time, wide: bool) -> (String, String) {
     let pods = pods["items"].as_array().map_or(&[][..], Vec::as_slice);
-    let rows: Vec<[String; 7]> = pods.iter().map(|pod| row(pod, now)).collect();
-    let out = if rows.is_empty() { "No pods.\n".to_owned() } else { table(HEAD, &rows) };
+    let rows: Vec<[String; 8]> = pods.iter().map(|pod| row(pod, now)).collect();
+    let out = match rows.is_empty() {
+        true => "No pods.\n".to_owned(),
+        false if wide => table(HEAD, &rows),
+        false => {
+            let narrow = |[namespace, name, ready, status, restarts, age, ip, _]: [String; 8]| {
+                [namespace, name, ready, status, restarts, age, ip]
+            };
+            let rows: Vec<[String; 7]> = rows.into_iter().map(narrow).collect();
+            table(std::array::from_fn(|column| HEAD[column]), &rows)
+        }
+    };
     let mut notes: Vec<String> = trouble.map(|trouble| format!("agent: {trouble}")).into_iter().collect();
     notes.extend(
         sources["troubles"].as_array().into_iter().flatten().map(|text| format!("agent: {}", word(text))),
@@ -149,7 +171,7 @@ fn diagnosis(diagnosis: &Value) -> String {
     )
 }
 
-fn row(pod: &Value, now: Time) -> [String; 7] {
+fn row(pod: &Value, now: Time) -> [String; 8] {
     let status = &pod["status"];
     let containers = status["containerStatuses"].as_array().map_or(&[][..], Vec::as_slice);
     let init = status["initContainerStatuses"].as_array().map_or(&[][..], Vec::as_slice);
@@ -172,6 +194,7 @@ fn row(pod: &Value, now: Time) -> [String; 7] {
         restarts.to_string(),
         started.map_or_else(|| "-".to_owned(), |started| age::short(now.since(started))),
         safe(status["podIP"].as_str().unwrap_or("-")),
+        safe(pod["metadata"]["annotations"]["kubernetes.io/config.source"].as_str().unwrap_or("-")),
     ]
 }
 
@@ -201,7 +224,10 @@ mod tests {
     #[test]
     fn the_table_is_followed_by_what_keeps_pods_from_running() {
         let pods = json!({ "items": [{
-            "metadata": { "namespace": "default", "name": "web" },
+            "metadata": {
+                "namespace": "default", "name": "web",
+                "annotations": { "kubernetes.io/config.source": "etcd" },
+            },
             "status": {
                 "phase": "Running", "reason": "CrashLoopBackOff", "message": "app: back-off 20s\u{1b}[2J",
                 "podIP": "172.17.0.2", "startTime": "1970-01-01T00:00:10Z",
@@ -225,8 +251,10 @@ default/web: CrashLoopBackOff: app: back-off 20s\\u{1b}[2J
 source file (pods/): 4 of 5 pods would be removed
 db.yaml:3:5: error: unknown field imagePulPolicy: imagePullPolicy
 ";
-        let (table, notes) = text(&pods, &sources, Some("the engine is away"), Time(100_000));
+        let (table, notes) = text(&pods, &sources, Some("the engine is away"), Time(100_000), false);
         assert_eq!(table + &notes, expected);
-        assert_eq!(text(&json!({}), &json!({}), None, Time(0)), ("No pods.\n".into(), String::new()));
+        let (wide, _) = text(&pods, &sources, None, Time(100_000), true);
+        assert!(wide.contains("IP           SOURCE\n") && wide.contains("172.17.0.2   etcd\n"), "{wide}");
+        assert_eq!(text(&json!({}), &json!({}), None, Time(0), true), ("No pods.\n".into(), String::new()));
     }
 }

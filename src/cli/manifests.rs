@@ -11,7 +11,7 @@ use crate::cli::live::block_on;
 use crate::model::diagnosis::{Diagnosis, Severity};
 use crate::model::read::{self, MAX_BYTES, Options, Reading};
 use crate::model::{Place, PodKey};
-use crate::node::sources::file::{is_manifest, open_regular};
+use crate::node::sources::file::{is_manifest, open_regular, too_large};
 use crate::node::sources::http::{Client, read_once};
 
 /// A file's name and its content, or why that cannot be read.
@@ -119,7 +119,10 @@ fn fetched(text: &str, client: &Client) -> Result<Content, String> {
 }
 
 fn content(path: &Path) -> Result<Vec<u8>, String> {
-    let file = open_regular(path).map_err(|error| unreadable(&error))?.0;
+    let (file, meta) = open_regular(path).map_err(|error| unreadable(&error))?;
+    if meta.len() > MAX_BYTES as u64 {
+        return Err(too_large(meta.len()));
+    }
     limited(file).map_err(|error| unreadable(&error))
 }
 
@@ -219,8 +222,11 @@ mod tests {
         let pipe = dir.path().join("x.yaml");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0)
             .expect("a pipe");
+        let large = dir.path().join("large.yaml");
+        std::fs::write(&large, vec![b'#'; 3 << 20]).expect("written");
         for (path, expected) in [
             (pipe, "not a regular file"),
+            (large, "it has 3145728 bytes, and 1048576 (1 MiB) are read at most: split it"),
             (dir.path().join("none.yaml"), "No such file"),
             (PathBuf::from("http://169.254.169.254/pod.yaml"), "a link-local address"),
         ] {

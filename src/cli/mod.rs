@@ -10,6 +10,7 @@ mod changes;
 mod clashes;
 mod completion;
 mod declare;
+mod duration;
 mod escape;
 mod failure;
 mod get;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use im::OrdMap;
 
+use crate::cli::duration::duration;
 use crate::cli::failure::Failure;
 use crate::cli::live::block_on;
 use crate::cli::target::{SandboxImage, Target};
@@ -84,15 +85,6 @@ pub struct Args {
     /// Believe a source at once that takes back most or all of its pods
     #[arg(long, env = "PODKEEPER_ALLOW_MASS_DELETE", hide_env_values = true)]
     allow_mass_delete: bool,
-}
-
-/// `10s`, `1m30s`: as Go and humans write it; never nothing.
-fn duration(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("must be longer than nothing".to_owned()),
-        Ok(duration) => Ok(duration),
-        Err(error) => Err(format!("{error}: write it as in 10s or 1m30s")),
-    }
 }
 
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
@@ -180,7 +172,8 @@ async fn serve(
     );
     if settings.engine.cannot_lower_oom_scores() {
         tracing::warn!(
-            "the engine has no CAP_SYS_RESOURCE: containers get no protection from the OOM killer"
+            "the engine has no CAP_SYS_RESOURCE: pods run, and the OOM killer spares none of them; where dockerd itself \
+                         runs in a container, start that with --cap-add SYS_RESOURCE"
         );
     }
     let store = Store::new(node);
@@ -239,16 +232,6 @@ fn default_concurrency() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_are_read_as_go_and_humans_write_them() {
-        for (text, millis) in [("10s", 10_000), ("1m30s", 90_000), ("250ms", 250), ("1h", 3_600_000)] {
-            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
-        }
-        for text in ["", "0s", "ten", "-5s"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn a_source_that_is_not_named_may_be_told_to_let_go() {

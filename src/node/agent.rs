@@ -250,7 +250,8 @@ impl Agent {
                 tracing::info!(engine = %self.settings.engine.endpoint(), version = version.version, api = version.api, "connected");
                 if self.settings.engine.cannot_lower_oom_scores() {
                     tracing::warn!(
-                        "the engine has no CAP_SYS_RESOURCE: no container is kept from the OOM killer"
+                        "the engine has no CAP_SYS_RESOURCE: pods run, and the OOM killer spares none of them; where dockerd itself \
+                         runs in a container, start that with --cap-add SYS_RESOURCE"
                     );
                 }
                 self.observed.memory_bytes = version.memory_bytes;

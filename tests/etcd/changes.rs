@@ -90,7 +90,10 @@ async fn e12_a_list_beyond_the_largest_message_is_read_and_a_value_too_large_is_
     let mut source = Source::start(&cluster.urls());
     source.until("all but the huge one", |source| source.report().pods == names.len()).await;
     let diagnoses = source.report().diagnoses.clone();
-    assert!(diagnoses.len() == 1 && diagnoses[0].message.contains("bytes, at most"), "{diagnoses:?}");
+    assert!(
+        diagnoses.len() == 1 && diagnoses[0].message.contains("it has more bytes than the 1048576 (1 MiB)"),
+        "{diagnoses:?}"
+    );
     client.put(key("huge"), manifest("huge", "one:1"), None).await.unwrap();
     source.until("the huge one shrank", |source| source.report().pods == names.len() + 1).await;
 }

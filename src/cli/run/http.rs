@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::cli::duration::duration;
 use crate::cli::failure::Failure;
 use crate::cli::http_access::{HttpAccess, parse_url};
 use crate::node::sources::http::{Access, ManifestUrl};
@@ -21,7 +22,7 @@ pub struct HttpSource {
     urls: Vec<String>,
 
     /// How often to ask each URL; a fifth more or less, so that many agents do not ask at once
-    #[arg(long, env = "PODKEEPER_HTTP_CHECK_FREQUENCY", hide_env_values = true, value_name = "DURATION", default_value = "20s", value_parser = super::duration)]
+    #[arg(long, env = "PODKEEPER_HTTP_CHECK_FREQUENCY", hide_env_values = true, value_name = "DURATION", default_value = "20s", value_parser = duration)]
     http_check_frequency: Duration,
 
     #[command(flatten)]

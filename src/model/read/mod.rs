@@ -76,7 +76,8 @@ pub struct ReadPod {
 /// JSON, everything else is YAML, of which JSON is a part.
 pub fn read(file: &str, bytes: &[u8], options: &Options) -> Reading {
     let checked = if bytes.len() > MAX_BYTES {
-        let message = format!("the file has {} bytes, at most {MAX_BYTES}", bytes.len());
+        // Whoever reads stops at the limit, so how much there is nobody knows here.
+        let message = format!("it has more bytes than the {MAX_BYTES} (1 MiB) that are read");
         Err(text::NotText { message, fix: "split it" })
     } else {
         text::decode(bytes)

@@ -68,7 +68,14 @@ impl Scanner {
         let mut next = None;
         let look = match self.listing() {
             Ok(files) => Look::Files(self.files(files, now, &mut next)),
-            Err(error) => Look::Unavailable(format!("{} cannot be read: {error}", self.path.display())),
+            Err(error) => {
+                let what_to_do = match error.kind() {
+                    io::ErrorKind::NotFound => ": create it, or name another with --config",
+                    io::ErrorKind::PermissionDenied => ": let the agent's user read it",
+                    _ => "",
+                };
+                Look::Unavailable(format!("{} cannot be read: {error}{what_to_do}", self.path.display()))
+            }
         };
         let said = self.manifests.fold(look, now.elapsed);
         if said.again {
@@ -212,10 +219,15 @@ fn content(path: &Path, expected: Stamp) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::with_capacity(meta.len().min(LARGEST) as usize);
     (&mut file).take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST >> 20)));
+        return Err(io::Error::other(too_large(meta.len())));
     }
     let unchanged = stamp(&meta) == expected && stamp(&file.metadata()?) == expected;
     Ok(unchanged.then_some(bytes))
+}
+
+/// Of a file of that size.
+pub fn too_large(bytes: u64) -> String {
+    format!("it has {bytes} bytes, and {LARGEST} (1 MiB) are read at most: split it")
 }
 
 fn stamp(meta: &Metadata) -> Stamp {

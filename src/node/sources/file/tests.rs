@@ -202,12 +202,21 @@ fn pipes_devices_and_giants_are_refused_without_blocking() {
     assert_eq!(
         said,
         [
-            "it cannot be read: it is larger than 1 MiB",
+            "it cannot be read: it has 1073741824 bytes, and 1048576 (1 MiB) are read at most: split it",
             "it is not a regular file",
             "it is not a regular file"
         ]
     );
     assert_eq!(pods(&scan), "stale web");
+}
+
+#[test]
+fn a_path_that_is_not_there_is_said_with_what_to_do() {
+    let mut f = Folder::new();
+    f.write("web.yaml", &["web"]);
+    std::fs::remove_dir_all(f.path("")).unwrap();
+    let error = f.look_after(1000).said.error.unwrap();
+    assert!(error.ends_with("create it, or name another with --config"), "{error}");
 }
 
 #[test]

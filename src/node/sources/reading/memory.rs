@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::file::File;
 use super::Manifests;
+use super::file::File;
 use crate::model::{Places, Pod, PodKey};
 use crate::plan::Declared;
 
