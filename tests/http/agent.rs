@@ -68,6 +68,58 @@ fn the_agent_reads_urls_wakes_by_a_signal_and_writes_no_secret_anywhere() {
     assert!(!log().contains("canary"), "{}", log());
 }
 
+/// An agent that sees a hosts file of its own at `/etc/hosts`. `None`, with a line that says so, where this process may
+/// not mount.
+fn start_with_hosts(dir: &Path, hosts: &Path, url: &str) -> Option<Agent> {
+    const SCRIPT: &str = r#"mount --bind "$1" /etc/hosts && shift && exec "$@""#;
+    let may = Command::new("unshare").args(["-m", "true"]).output();
+    if !may.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: only root may have a view of the files of its own");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", SCRIPT, "sh"]).arg(hosts).arg(env!("CARGO_BIN_EXE_podkeeper"));
+    command.args(["run", "--engine", "unix:///nonexistent/docker.sock", "--node-name", "n", "--port", "0"]);
+    command.arg("--state-dir").arg(dir.join("state")).arg("--socket").arg(dir.join("socket"));
+    command.args(["--http-check-frequency=1h", "--manifest-url", url]).env("NO_COLOR", "1");
+    command.env_remove("PODKEEPER_CONFIG").env_remove("PODKEEPER_MANIFEST_URL");
+    let log = File::create(dir.join("log")).unwrap();
+    Some(Agent(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()))
+}
+
+#[test]
+fn h13_a_name_that_leads_elsewhere_is_followed_and_one_that_leads_nowhere_takes_no_pod_away() {
+    let (old, dir) = (Server::start(), tempfile::tempdir().unwrap());
+    let new = Server::listen_at(([127, 0, 0, 2], old.address.port()).into());
+    old.answer(response(200, &[], &manifests(&["web"])));
+    new.answer(response(200, &[], &manifests(&["web"])));
+    let hosts = dir.path().join("hosts");
+    fs::write(&hosts, "127.0.0.1 manifests.test\n").unwrap();
+    let url = format!("http://manifests.test:{}/pods", old.address.port());
+    let Some(agent) = start_with_hosts(dir.path(), &hosts, &url) else { return };
+    let log = || fs::read_to_string(dir.path().join("log")).unwrap();
+    until("the first address is asked", || !old.asked().is_empty());
+    until("the socket", || dir.path().join("socket").exists());
+    let hang_up = || {
+        let pid = rustix::process::Pid::from_child(&agent.0);
+        rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    };
+    // The old server goes on to serve, and a connection that was kept would go on to lead there.
+    let asked = old.asked().len();
+    fs::write(&hosts, "127.0.0.2 manifests.test\n").unwrap();
+    hang_up();
+    until("the second address is asked", || !new.asked().is_empty());
+    assert_eq!(old.asked().len(), asked);
+    fs::write(&hosts, "").unwrap();
+    hang_up();
+    until("that it leads nowhere is told", || log().contains("the name manifests.test cannot be resolved"));
+    assert!(log().contains("its pods are kept as they are"), "{}", log());
+    let asked = new.asked().len();
+    fs::write(&hosts, "127.0.0.2 manifests.test\n").unwrap();
+    hang_up();
+    until("it is asked again", || new.asked().len() > asked);
+}
+
 #[test]
 fn validate_takes_a_url() {
     let server = Server::start();
