@@ -72,10 +72,11 @@ async fn e20_an_endpoint_of_another_cluster_is_not_used_by_the_next_agent_either
     proxy.set(crate::proxy::Line::Open);
     ours.client().await.put(key("c"), manifest("c", "one:1"), None).await.unwrap();
     source.until_pods("a=one:1 c=one:1").await;
-    // When all that is named is another cluster, that one counts.
+    // When all that is named is another cluster, that one counts; what it never had was not deleted in it.
     let servers = other.urls();
     let mut source = source.again(&[servers[0].clone()]);
-    source.until_pods("b=wrong:1").await;
+    source.until_pods("a=one:1 b=wrong:1 c=one:1").await;
+    assert!(source.report().held.is_some_and(|held| held.starts_with("2 keys")));
 }
 
 #[tokio::test]

@@ -113,7 +113,7 @@ fn h13_a_name_that_leads_elsewhere_is_followed_and_one_that_leads_nowhere_takes_
     fs::write(&hosts, "").unwrap();
     hang_up();
     until("that it leads nowhere is told", || log().contains("the name manifests.test cannot be resolved"));
-    assert!(log().contains("its pods are kept as they are"), "{}", log());
+    assert!(log().contains("its pod is kept as it was read last"), "{}", log());
     let asked = new.asked().len();
     fs::write(&hosts, "127.0.0.2 manifests.test\n").unwrap();
     hang_up();
