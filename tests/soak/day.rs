@@ -23,6 +23,8 @@ pub const POLLS_AN_HOUR: usize = 180;
 const COMPACTION: usize = POLLS_AN_HOUR / 12;
 const RESTART: usize = POLLS_AN_HOUR;
 const OUTAGE: usize = POLLS_AN_HOUR * 3;
+const OUTAGES: [(Outage, Line); 3] =
+    [(Outage::Refuses, Line::Cut), (Outage::Empty, Line::Hole), (Outage::Silent, Line::Cut)];
 /// Longer than the deletion brake waits for a second look: what is wrong all the time is not believed for that.
 const LASTS: Duration = Duration::from_secs(6);
 /// Pieces of a thousand that are lost or late: an answer behind a URL is one or two, and a watch is quiet for long.
@@ -61,9 +63,9 @@ impl Day {
         let cluster = runtime.block_on(Cluster::start(1));
         let client = runtime.block_on(cluster.client());
         let site = Site::open(dice.child(1));
-        let http = Network::to(&site.server.address.to_string(), LOSS, dice.child(2));
+        let http = Network::to(&site.server.address.to_string(), dice.child(2));
         let server = cluster.urls()[0].trim_start_matches("http://").to_owned();
-        let etcd = Network::to(&server, LOSS_OF_ETCD, dice.child(3));
+        let etcd = Network::to(&server, dice.child(3));
         let node = Node { name: "n".into(), key: [0; 16], sandbox_image: "pause".into() };
         let agent = Agent::start(
             node.clone(),
@@ -82,9 +84,22 @@ impl Day {
         day
     }
 
+    /// Everything is well, but for one outage of each kind, and all is well again between them.
+    ///
+    /// Before anything else goes wrong: a text that comes and goes is not believed for a minute (`flapping`), so among
+    /// many faults a source that took an error for an empty list would never get as far as to remove a pod.
+    pub fn break_down(&mut self) {
+        for (outage, line) in OUTAGES {
+            self.until_well();
+            self.outage(outage, line);
+        }
+        self.until_well();
+    }
+
     pub fn pass(&mut self, polls: usize) {
-        let outages =
-            [(Outage::Refuses, Line::Cut), (Outage::Empty, Line::Hole), (Outage::Silent, Line::Cut)];
+        self.site.set_honest(false);
+        self.http.lose(LOSS);
+        self.etcd.lose(LOSS_OF_ETCD);
         for poll in 1..=polls {
             self.change();
             if poll % COMPACTION == 0 {
@@ -94,7 +109,7 @@ impl Day {
                 self.restart();
             }
             if poll % OUTAGE == OUTAGE / 2 {
-                let (outage, line) = outages[poll / OUTAGE % outages.len()];
+                let (outage, line) = OUTAGES[poll / OUTAGE % OUTAGES.len()];
                 self.outage(outage, line);
             }
             self.poll();
@@ -103,15 +118,10 @@ impl Day {
 
     /// Everything works again: what is declared is what is told, and soon.
     pub fn end(&mut self) -> String {
-        self.site.repent();
-        self.http.heal();
-        self.etcd.heal();
-        let deadline = Instant::now() + 2 * PATIENCE;
-        while !self.is_well() {
-            let behind = self.witness.histories.lock().unwrap().behind().join(" ");
-            assert!(Instant::now() < deadline, "never told of {behind}\n{:#?}", self.agent.reports());
-            self.poll();
-        }
+        self.site.set_honest(true);
+        self.http.lose(0);
+        self.etcd.lose(0);
+        self.until_well();
         let started = self.witness.account().unwrap_or_else(|why| panic!("{why}"));
         let did: Vec<String> = self.did.iter().map(|(what, count)| format!("{count} × {what}")).collect();
         format!(
@@ -126,6 +136,16 @@ impl Day {
 
     pub fn faults(&self) -> [u64; 2] {
         [self.http.faults(), self.etcd.faults()]
+    }
+
+    /// What is declared is what is told.
+    fn until_well(&mut self) {
+        let deadline = Instant::now() + 2 * PATIENCE;
+        while !self.is_well() {
+            let behind = self.witness.histories.lock().unwrap().behind().join(" ");
+            assert!(Instant::now() < deadline, "never told of {behind}\n{:#?}", self.agent.reports());
+            self.poll();
+        }
     }
 
     fn is_well(&self) -> bool {

@@ -30,6 +30,7 @@ fn hours_of_a_bad_network_remove_no_pod_and_restart_none() {
     let seed = number("PODKEEPER_SOAK_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     println!("{hours} hours; to repeat it: PODKEEPER_SOAK_SEED={seed}");
     let mut day = Day::begin(seed);
+    day.break_down();
     day.pass(hours as usize * POLLS_AN_HOUR);
     println!("{}", day.end());
     assert!(day.faults().iter().all(|faults| *faults > 0), "nothing went wrong: {:?}", day.faults());

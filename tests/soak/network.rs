@@ -44,13 +44,13 @@ struct Shared {
 }
 
 impl Network {
-    /// To a server, `host:port`.
-    pub fn to(target: &str, per_mille: usize, dice: Dice) -> Self {
+    /// To a server, `host:port`. A good one at first.
+    pub fn to(target: &str, dice: Dice) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let shared = Arc::new(Shared {
             target: target.to_owned(),
             line: Mutex::new(Line::Open),
-            per_mille: AtomicUsize::new(per_mille),
+            per_mille: AtomicUsize::new(0),
             dice,
             connections: AtomicU64::new(0),
             pieces: AtomicU64::new(0),
@@ -72,10 +72,9 @@ impl Network {
         *self.shared.line.lock().unwrap() = line;
     }
 
-    /// From now on nothing is lost.
-    pub fn heal(&self) {
-        self.set(Line::Open);
-        self.shared.per_mille.store(0, Ordering::Relaxed);
+    /// From now on so many pieces of a thousand are lost or late.
+    pub fn lose(&self, per_mille: usize) {
+        self.shared.per_mille.store(per_mille, Ordering::Relaxed);
     }
 
     pub fn connections(&self) -> u64 {

@@ -43,6 +43,7 @@ struct Shared {
 }
 
 impl Site {
+    /// It says nothing but the truth at first.
     pub fn open(dice: Dice) -> Self {
         let shared = Shared {
             dice,
@@ -52,7 +53,7 @@ impl Site {
             before: None,
             lied: false,
             outage: None,
-            honest: false,
+            honest: true,
             answers: BTreeMap::new(),
         };
         let site = Self { server: Server::start(), shared: Arc::new(Mutex::new(shared)) };
@@ -78,10 +79,10 @@ impl Site {
         self.shared.lock().unwrap().outage = outage;
     }
 
-    /// From now on it says nothing but the truth.
-    pub fn repent(&self) {
+    /// From now on it errs and lies, or no longer.
+    pub fn set_honest(&self, honest: bool) {
         let mut shared = self.shared.lock().unwrap();
-        (shared.outage, shared.honest) = (None, true);
+        shared.honest = honest;
         // Whoever heard a lie last would take what it replaced for a server that cannot decide.
         shared.version += 1;
     }

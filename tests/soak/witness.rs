@@ -112,7 +112,18 @@ fn started_as_often(world: &World, pod: &str, versions: usize) -> Result<(), Str
     if starts == versions {
         return Ok(());
     }
-    Err(format!("{pod} was told in {versions} versions and was started {starts} times"))
+    let key = PodKey::new("default", pod);
+    let lives: Vec<String> = world
+        .engine
+        .containers()
+        .iter()
+        .filter(|seen| seen.config.name.contains(&format!("_{pod}_")))
+        .map(|seen| format!("{} {} {:?}", seen.config.name, seen.config.image, seen.started_at))
+        .collect();
+    let now = world.desired.pods().get(&key).map(|now| (&now.uid, &now.pod.spec.containers[0].image));
+    Err(format!(
+        "{pod} was told in {versions} versions and was started {starts} times; it is {now:?} now, and there are {lives:#?}"
+    ))
 }
 
 fn no_needless_restarts(world: &World, histories: &Histories) -> Result<u64, String> {
