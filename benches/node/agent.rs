@@ -26,13 +26,9 @@ impl Place {
     /// Makes these pods appear, all but at once.
     pub fn declare(&self, pods: std::ops::Range<usize>) -> Result<(), String> {
         let fails = |error: std::io::Error| format!("{}: {error}", self.root.display());
-        let command = serde_json::to_string(&COMMAND).map_err(|error| error.to_string())?;
         for i in pods.clone() {
-            let text = format!(
-                "apiVersion: v1\nkind: Pod\nmetadata: {{name: bench-{i}}}\nspec:\n  containers:\n  - name: app\n    \
-                 image: {IMAGE}\n    imagePullPolicy: IfNotPresent\n    command: {command}\n"
-            );
-            fs::write(self.root.join(format!("next/bench-{i}.yaml")), text).map_err(fails)?;
+            fs::write(self.root.join(format!("next/bench-{i}.yaml")), manifest(&format!("bench-{i}"))?)
+                .map_err(fails)?;
         }
         for i in pods {
             let name = format!("bench-{i}.yaml");
@@ -57,16 +53,32 @@ impl Drop for Place {
     }
 }
 
+/// A pod of one container that runs until it is told to end.
+pub fn manifest(name: &str) -> Result<String, String> {
+    let command = serde_json::to_string(&COMMAND).map_err(|error| error.to_string())?;
+    Ok(format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec:\n  containers:\n  - name: app\n    \
+         image: {IMAGE}\n    imagePullPolicy: IfNotPresent\n    command: {command}\n"
+    ))
+}
+
 pub struct Agent {
     child: Child,
 }
 
 impl Agent {
-    pub fn start(place: &Place, binary: &str, socket: &str, sync: &str) -> Result<Self, String> {
+    pub fn start(
+        place: &Place,
+        binary: &str,
+        socket: &str,
+        sync: &str,
+        flags: &[&str],
+    ) -> Result<Self, String> {
         let path = |name: &str| place.root.join(name);
         let log = fs::File::create(path("agent.log")).map_err(|error| error.to_string())?;
         let child = Command::new(binary)
-            .args(["run", "--node-name", NODE, "--sync-frequency", sync, "--port", "0"])
+            .args(["run", "--node-name", NODE, "--sync-frequency", sync])
+            .args(flags)
             .args([
                 "--engine",
                 &format!("unix://{socket}"),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::agent::NODE;
 use crate::http::{Client, chunk};
 
 #[derive(Clone, Debug)]
@@ -12,6 +13,7 @@ pub struct Event {
     pub action: String,
     /// `podsandbox` or `container`.
     pub kind: String,
+    pub pod: String,
     /// Nanoseconds since 1970.
     pub at: i64,
 }
@@ -22,8 +24,8 @@ pub struct Events(Arc<Mutex<Vec<Event>>>);
 
 impl Events {
     pub fn record(client: &Client) -> Result<Self, String> {
-        // {"type":["container"],"event":["start","die","destroy"]}
-        let filters = "%7B%22type%22%3A%5B%22container%22%5D%2C%22event%22%3A%5B%22start%22%2C%22die%22%2C%22destroy%22%5D%7D";
+        // {"type":["container"],"event":["create","start","die","destroy"]}
+        let filters = "%7B%22type%22%3A%5B%22container%22%5D%2C%22event%22%3A%5B%22create%22%2C%22start%22%2C%22die%22%2C%22destroy%22%5D%7D";
         let mut stream =
             client.stream(&format!("/events?filters={filters}")).map_err(|error| error.to_string())?;
         let events = Events(Arc::default());
@@ -36,9 +38,15 @@ impl Events {
                     let line: Vec<u8> = text.drain(..=end).collect();
                     let Ok(value) = serde_json::from_slice::<Value>(&line) else { continue };
                     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                    let label = |name: &str| word(&value["Actor"]["Attributes"][name]);
+                    // Others may use the engine too.
+                    if label("io.podkeeper.node") != NODE && label("io.podkeeper-bench") != "raw" {
+                        continue;
+                    }
                     list.lock().unwrap().push(Event {
                         action: word(&value["Action"]),
-                        kind: word(&value["Actor"]["Attributes"]["io.kubernetes.docker.type"]),
+                        kind: label("io.kubernetes.docker.type"),
+                        pod: label("io.kubernetes.pod.name"),
                         at: value["timeNano"].as_i64().unwrap_or_default(),
                     });
                 }
@@ -53,18 +61,25 @@ impl Events {
 
     /// Waits for the n-th event of a kind, and returns it.
     pub fn nth(&self, n: usize, action: &str, kind: Option<&str>) -> Result<Event, String> {
+        let is_it = |event: &Event| event.action == action && kind.is_none_or(|kind| event.kind == kind);
+        self.wait(&format!("{n} × {action}"), n, is_it)
+    }
+
+    /// Waits for the first event of its kind of one pod, and returns it.
+    pub fn of(&self, pod: &str, action: &str, kind: &str) -> Result<Event, String> {
+        let is_it = |event: &Event| event.pod == pod && event.action == action && event.kind == kind;
+        self.wait(&format!("{action} of {pod}"), 1, is_it)
+    }
+
+    fn wait(&self, what: &str, n: usize, is_it: impl Fn(&Event) -> bool) -> Result<Event, String> {
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(120) {
-            let list = self.0.lock().unwrap();
-            let mut matching =
-                list.iter().filter(|e| e.action == action && kind.is_none_or(|kind| e.kind == kind));
-            if let Some(event) = matching.nth(n - 1) {
+            if let Some(event) = self.0.lock().unwrap().iter().filter(|event| is_it(event)).nth(n - 1) {
                 return Ok(event.clone());
             }
-            drop(list);
             std::thread::sleep(Duration::from_millis(2));
         }
-        Err(format!("the engine did not tell of {n} × {action} within two minutes"))
+        Err(format!("the engine did not tell of {what} within two minutes"))
     }
 }
 

@@ -9,6 +9,9 @@ mod events;
 mod http;
 mod metrics;
 mod proxy;
+mod serving;
+mod sources;
+mod web;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -34,13 +37,16 @@ fn main() -> ExitCode {
 type Metric = fn(&Bench) -> Result<Vec<Row>, String>;
 
 fn run(binary: &str, numbers: &[String]) -> Result<(), String> {
-    let groups: [(&[u32], Metric); 6] = [
+    let groups: [(&[u32], Metric); 9] = [
         (&[1, 3], metrics::many),
         (&[2], metrics::one),
         (&[4], metrics::resync),
         (&[5], metrics::restart),
         (&[6, 7], metrics::idle),
         (&[8, 11], metrics::adopt),
+        (&[13, 14, 15], sources::seen),
+        (&[16], serving::reads),
+        (&[17], serving::writes),
     ];
     let wanted = |number: &u32| numbers.is_empty() || numbers.contains(&number.to_string());
     let bench = Bench::new(binary)?;

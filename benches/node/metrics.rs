@@ -15,7 +15,7 @@ use crate::proxy::{Passed, Proxy};
 const PAIRS: usize = 5;
 const PODS: usize = 50;
 /// How long a changed file must rest before the agent reads it (`sources::settle`).
-const SETTLE_MS: f64 = 500.0;
+pub const SETTLE_MS: f64 = 500.0;
 
 pub struct Row {
     pub number: u32,
@@ -26,9 +26,9 @@ pub struct Row {
 
 pub struct Bench {
     binary: String,
-    socket: String,
+    pub socket: String,
     client: Client,
-    events: Events,
+    pub events: Events,
 }
 
 impl Bench {
@@ -62,13 +62,24 @@ impl Bench {
         Ok(list.iter().filter_map(|c| Some(c["Id"].as_str()?.to_owned())).collect())
     }
 
-    fn agent(&self, place: &Place, socket: &str, sync: &str) -> Result<Agent, String> {
-        let agent = Agent::start(place, &self.binary, socket, sync)?;
+    pub fn agent(&self, place: &Place, socket: &str, sync: &str) -> Result<Agent, String> {
+        self.agent_with(place, socket, sync, &["--port", "0"])
+    }
+
+    /// With flags of its own.
+    pub fn agent_with(
+        &self,
+        place: &Place,
+        socket: &str,
+        sync: &str,
+        flags: &[&str],
+    ) -> Result<Agent, String> {
+        let agent = Agent::start(place, &self.binary, socket, sync, flags)?;
         sleep(Duration::from_secs(2));
         Ok(agent)
     }
 
-    fn proxy(&self, place: &Place) -> Result<(Proxy, String), String> {
+    pub fn proxy(&self, place: &Place) -> Result<(Proxy, String), String> {
         let path = place.root.join("proxy.sock").display().to_string();
         Ok((Proxy::listen(&path, &self.socket)?, path))
     }
@@ -85,7 +96,7 @@ impl Bench {
 
     /// Declares pods and waits until their containers have started. Returns when the last one had, in
     /// milliseconds from the moment that the files began to appear.
-    fn up(&self, place: &Place, pods: std::ops::Range<usize>) -> Result<f64, String> {
+    pub fn up(&self, place: &Place, pods: std::ops::Range<usize>) -> Result<f64, String> {
         self.events.clear();
         let (count, began) = (pods.len(), now());
         place.declare(pods)?;
@@ -370,7 +381,7 @@ impl Pairs {
     }
 }
 
-fn median(values: &mut [f64]) -> f64 {
+pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => f64::NAN,
@@ -379,6 +390,6 @@ fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-fn millis(from: i64, to: i64) -> f64 {
+pub fn millis(from: i64, to: i64) -> f64 {
     (to - from) as f64 / 1e6
 }
