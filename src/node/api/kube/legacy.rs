@@ -61,7 +61,7 @@ async fn declare(request: Request<Body>, api: &Arc<Api>, query: Query, one: bool
         ));
     }
     let call = Call { api: api.clone(), query, form: Form::Object, content_type, bytes };
-    let context = call.context()?;
+    let (context, is_dry) = (call.context()?, call.is_dry()?);
     let options = Options { lenient: false, node_name: Some(context.desired.node.name.to_string()) };
     let text = call.bytes.clone();
     let reading = tokio::task::spawn_blocking(move || read::read("body", &text, &options)).await;
@@ -78,7 +78,7 @@ async fn declare(request: Request<Body>, api: &Arc<Api>, query: Query, one: bool
             format!("this path takes one manifest, and these are {}: use /containers", objects.len());
         return Err(Refusal::bad_request(message));
     }
-    call.write(move |set| write::replace_legacy(set, objects, &context)).await?;
+    call.write(is_dry, move |set| write::replace_legacy(set, objects, &context)).await?;
     // 2014's answer: no words, when all is well.
     Ok(warned(self::text(StatusCode::OK, ""), &warnings))
 }

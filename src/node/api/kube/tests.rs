@@ -11,6 +11,8 @@ use crate::node::snapshot::EngineStatus;
 use crate::node::store::Store;
 use crate::plan::{Declared, Slot, SourceKind};
 
+mod dry;
+
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const WEB: &str = "/api/v1/namespaces/default/pods/web";
 const JSON: &str = "application/json";
