@@ -107,10 +107,11 @@ async fn answer(
             (Method::POST, Some(namespace)) => {
                 call(request, query, accept, api).await?.create(&namespace).await
             }
-            (Method::DELETE, namespace) => {
-                call(request, query, accept, api).await?.delete_many(namespace.as_deref()).await
+            (Method::DELETE, Some(namespace)) => {
+                call(request, query, accept, api).await?.delete_many(&namespace).await
             }
-            (_, None) => Err(Refusal::not_allowed(path, "GET, HEAD, DELETE")),
+            // As in Kubernetes, nobody deletes the pods of all namespaces at once.
+            (_, None) => Err(Refusal::not_allowed(path, "GET, HEAD")),
             (_, Some(_)) => Err(Refusal::not_allowed(path, "GET, HEAD, POST, DELETE")),
         },
         Target::Pod(key) => match method {

@@ -75,12 +75,12 @@ impl Call {
     }
 
     /// Everything in a namespace that a selector takes, as far as it was written through the API.
-    pub async fn delete_many(&self, namespace: Option<&str>) -> Result<Answer, Refusal> {
+    pub async fn delete_many(&self, namespace: &str) -> Result<Answer, Refusal> {
         let Asked { known, grace, is_dry } = self.options()?;
-        let selector = Selector::of(&self.query)?;
+        let selector = Selector::to_delete(&self.query)?;
         let context = self.context()?;
         let current = self.api.kube.view.now().await;
-        let selected = read::selected(&current, namespace, &selector);
+        let selected = read::selected(&current, Some(namespace), &selector);
         let wanted: Vec<String> = selected.iter().map(|pod| object::uid(&pod.object).to_owned()).collect();
         let done = self
             .write(is_dry, move |set: &mut Set| {

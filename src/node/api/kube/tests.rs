@@ -12,6 +12,7 @@ use crate::node::store::Store;
 use crate::plan::{Declared, Slot, SourceKind};
 
 mod dry;
+mod selecting;
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const WEB: &str = "/api/v1/namespaces/default/pods/web";
