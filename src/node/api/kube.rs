@@ -8,6 +8,7 @@ use std::sync::Arc;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Method, Request, StatusCode};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use crate::node::api::answer::{Answer, Body, ok, respond};
 use crate::node::api::body::read as read_body;
@@ -15,10 +16,11 @@ use crate::node::api::refusal::Refusal;
 use crate::node::api::{Api, pods};
 use crate::node::bollard::Engine;
 use crate::node::snapshot::Snapshots;
-use crate::node::sources::api::ApiPods;
+use crate::node::sources::api::{ApiPods, Unwritten};
 
 mod accept;
 mod body;
+mod bounds;
 mod change;
 mod cluster;
 mod discovery;
@@ -53,11 +55,33 @@ pub struct Kube {
     view: View,
     engine: Engine,
     kubelets: pods::Rendered,
+    /// For what is worked on beside the writes.
+    places: Arc<Semaphore>,
 }
+
+/// What is worked on at once, beside the writes: more would leave the agent's own thread no time.
+const BESIDE: usize = 2;
 
 impl Kube {
     pub fn new(pods: ApiPods, snapshots: Snapshots, engine: Engine) -> Self {
-        Self { view: View::new(pods.clone(), snapshots), pods, engine, kubelets: pods::Rendered::default() }
+        let (view, places) = (View::new(pods.clone(), snapshots), Arc::new(Semaphore::new(BESIDE)));
+        Self { view, pods, engine, kubelets: pods::Rendered::default(), places }
+    }
+
+    /// Does what a client asked for on a thread of its own: the runtime has one, on which the agent looks after its
+    /// pods, and a body of a mebibyte keeps that for a while.
+    async fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let place = self.places.clone().acquire_owned().await;
+        let work = tokio::task::spawn_blocking(move || {
+            // Whoever hangs up leaves the work behind, which keeps its place.
+            let _place = place;
+            work()
+        });
+        let fault = || Unwritten::Failed("podkeeper failed to carry it out: please report this".to_owned());
+        work.await.unwrap_or_else(|_| Err(fault().into()))
     }
 
     /// `/pods`, in the shape of the kubelet's.

@@ -15,7 +15,7 @@ use super::write::{self, Context, Done, Preconditions, Validation};
 use super::{body, object, read, refuse, view};
 use crate::model::PodKey;
 use crate::node::api::Api;
-use crate::node::api::answer::{Answer, ok, respond};
+use crate::node::api::answer::{Answer, respond};
 use crate::node::api::refusal::Refusal;
 use crate::node::sources::api::{Set, Written};
 
@@ -33,8 +33,13 @@ pub struct Call {
 
 impl Call {
     pub async fn create(&self, namespace: &str) -> Result<Answer, Refusal> {
-        let mut pod = body::object(self.content_type.as_deref(), &self.bytes)?;
-        let key = named(&mut pod, namespace, None)?;
+        let namespace = namespace.to_owned();
+        let (key, pod) = self
+            .parsed(move |kind, bytes| {
+                let mut pod = body::object(kind, bytes)?;
+                Ok((named(&mut pod, &namespace, None)?, pod))
+            })
+            .await?;
         let context = self.context()?;
         let is_dry = self.is_dry()?;
         let done = self.write(is_dry, move |set| write::create(set, &key, pod, false, &context)).await?;
@@ -42,8 +47,13 @@ impl Call {
     }
 
     pub async fn replace(&self, key: &PodKey) -> Result<Answer, Refusal> {
-        let mut pod = body::object(self.content_type.as_deref(), &self.bytes)?;
-        let key = named(&mut pod, &key.namespace, Some(&key.name))?;
+        let key = key.clone();
+        let (key, pod) = self
+            .parsed(move |kind, bytes| {
+                let mut pod = body::object(kind, bytes)?;
+                Ok((named(&mut pod, &key.namespace, Some(&key.name))?, pod))
+            })
+            .await?;
         let context = self.context()?;
         let change = move |old: &Written| Ok(Written { object: pod, ..old.clone() });
         let is_dry = self.is_dry()?;
@@ -52,8 +62,10 @@ impl Call {
     }
 
     pub async fn patch(&self, key: &PodKey) -> Result<Answer, Refusal> {
-        let (manager, force) = (self.query.get("fieldManager"), self.query.flag("force"));
-        let patch = Patch::parse(self.content_type.as_deref(), &self.bytes, manager, force)?;
+        let (manager, force) = (self.query.get("fieldManager").map(str::to_owned), self.query.flag("force"));
+        let parse =
+            move |kind: Option<&str>, bytes: &[u8]| Patch::parse(kind, bytes, manager.as_deref(), force);
+        let patch = self.parsed(parse).await?;
         let (context, key, is_dry) = (self.context()?, key.clone(), self.is_dry()?);
         let done = self
             .write(is_dry, move |set| {
@@ -68,7 +80,7 @@ impl Call {
     }
 
     pub async fn delete(&self, key: &PodKey) -> Result<Answer, Refusal> {
-        let Asked { known, grace, is_dry } = self.options()?;
+        let Asked { known, grace, is_dry } = self.options().await?;
         let (context, key) = (self.context()?, key.clone());
         let done = self.write(is_dry, move |set| write::delete(set, &key, &known, grace, &context)).await?;
         self.answer(StatusCode::OK, done, is_dry).await
@@ -76,25 +88,27 @@ impl Call {
 
     /// Everything in a namespace that a selector takes, as far as it was written through the API.
     pub async fn delete_many(&self, namespace: &str) -> Result<Answer, Refusal> {
-        let Asked { known, grace, is_dry } = self.options()?;
+        let Asked { known, grace, is_dry } = self.options().await?;
         let selector = Selector::to_delete(&self.query)?;
         let context = self.context()?;
         let current = self.api.kube.view.now().await;
         let selected = read::selected(&current, Some(namespace), &selector);
         let wanted: Vec<String> = selected.iter().map(|pod| object::uid(&pod.object).to_owned()).collect();
-        let done = self
+        let list = self
             .write(is_dry, move |set: &mut Set| {
                 let of_those =
                     |written: &&Arc<Written>| wanted.iter().any(|uid| uid == object::uid(&written.object));
                 let keys = set.pods.iter().filter(|(_, written)| of_those(written));
                 let keys: Vec<PodKey> = keys.map(|(key, _)| key.clone()).collect();
                 let delete = |key| write::delete(set, key, &known, grace, &context);
-                keys.iter().map(delete).collect::<Result<Vec<Done>, Refusal>>()
+                let done = keys.iter().map(delete).collect::<Result<Vec<Done>, Refusal>>()?;
+                let items: Vec<Value> = done.into_iter().map(|done| done.object).collect();
+                let list = json!({ "kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items });
+                // All pods as text take a while, too.
+                Ok(list.to_string())
             })
             .await?;
-        let items: Vec<Value> = done.into_iter().map(|done| done.object).collect();
-        let list = json!({ "kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items });
-        Ok(ok(&list))
+        Ok(respond(StatusCode::OK, "application/json", list))
     }
 
     /// Carries an edit out, or only finds out what it would do.
@@ -103,7 +117,20 @@ impl Call {
         is_dry: bool,
         edit: impl FnOnce(&mut Set) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        if is_dry { edit(&mut self.api.kube.pods.now()) } else { self.api.kube.pods.write(edit).await }
+        if !is_dry {
+            return self.api.kube.pods.write(edit).await;
+        }
+        let mut set = self.api.kube.pods.now();
+        self.api.kube.beside(move || edit(&mut set)).await
+    }
+
+    /// Makes something of the body.
+    async fn parsed<T: Send + 'static>(
+        &self,
+        parse: impl FnOnce(Option<&str>, &[u8]) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let (kind, bytes) = (self.content_type.clone(), self.bytes.clone());
+        self.api.kube.beside(move || parse(kind.as_deref(), &bytes)).await
     }
 
     /// What the query says of it. One value that is not understood is an error: what was meant as a dry run would
@@ -155,10 +182,10 @@ impl Call {
     }
 
     /// What a delete may say in its body and its query. `kubectl delete --dry-run=server` says it in the body.
-    fn options(&self) -> Result<Asked, Refusal> {
+    async fn options(&self) -> Result<Asked, Refusal> {
         let options = match self.bytes.is_empty() {
             true => json!({}),
-            false => body::object(self.content_type.as_deref(), &self.bytes)?,
+            false => self.parsed(body::object).await?,
         };
         let wrong = |field: &str, what: &str| Refusal::bad_request(format!("DeleteOptions: {field} {what}"));
         // What is not understood may have been meant to spare the pod.

@@ -64,9 +64,7 @@ async fn declare(request: Request<Body>, api: &Arc<Api>, query: Query, one: bool
     let (context, is_dry) = (call.context()?, call.is_dry()?);
     let options = Options { lenient: false, node_name: Some(context.desired.node.name.to_string()) };
     let text = call.bytes.clone();
-    let reading = tokio::task::spawn_blocking(move || read::read("body", &text, &options)).await;
-    let reading =
-        reading.map_err(|_| Refusal::bad_request("podkeeper failed to read it: please report this"))?;
+    let reading = api.kube.beside(move || Ok(read::read("body", &text, &options))).await?;
     if reading.diagnoses.iter().any(Diagnosis::is_error) {
         return Err(refuse::invalid("", reading.diagnoses.iter().filter(|diagnosis| diagnosis.is_error())));
     }

@@ -11,6 +11,7 @@ use crate::node::snapshot::EngineStatus;
 use crate::node::store::Store;
 use crate::plan::{Declared, Slot, SourceKind};
 
+mod bounds;
 mod dry;
 mod selecting;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{object, refuse};
+use super::{bounds, object, refuse};
 use crate::model::read::{self, Options};
 use crate::model::{Pod, PodKey, Time};
 use crate::node::api::refusal::Refusal;
@@ -221,6 +221,8 @@ fn put(
     legacy: bool,
     context: &Context,
 ) -> Result<Done, Refusal> {
+    // Before anything walks over it.
+    bounds::check(&object, 0).map_err(|why| refuse::invalid_because(&key.name, "", &why))?;
     clean(&mut object);
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
         return Err(refuse::invalid_because(&key.name, "metadata", "it is not an object"));

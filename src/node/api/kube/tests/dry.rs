@@ -1,6 +1,7 @@
 //! A dry run is one wherever it is asked for: in the query, or in the body of a DELETE.
 
 use super::*;
+use crate::node::api::kube::change::Call;
 
 async fn stays(node: &Node) -> bool {
     node.ask("GET", WEB, "").await.1["metadata"].get("deletionTimestamp").is_none()
@@ -58,4 +59,17 @@ async fn what_is_no_dry_run_and_no_precondition_is_refused_before_anything_is_de
     let other = r#"{"preconditions": {"uid": "another"}}"#;
     assert_eq!(node.ask("DELETE", PODS, other).await.0, 409);
     assert!(stays(&node).await);
+}
+
+/// A8: the runtime has one thread, on which the agent looks after its pods.
+#[tokio::test(flavor = "current_thread")]
+async fn a_dry_run_is_carried_out_beside_the_runtime_and_may_fail_there() {
+    let node = Node::new();
+    let query = Query::parse(Some("dryRun=All"));
+    let bytes = hyper::body::Bytes::new();
+    let call = Call { api: node.api.clone(), query, form: Form::Object, content_type: None, bytes };
+    let at = call.write(true, |_| Ok(std::thread::current().id())).await.unwrap();
+    assert_ne!(at, std::thread::current().id());
+    let failed: Result<(), Refusal> = call.write(true, |_| panic!("a fault")).await;
+    assert_eq!(failed.unwrap_err().code, StatusCode::SERVICE_UNAVAILABLE);
 }
