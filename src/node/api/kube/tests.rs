@@ -13,6 +13,7 @@ use crate::plan::{Declared, Slot, SourceKind};
 
 mod bounds;
 mod dry;
+mod nothing;
 mod selecting;
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
