@@ -183,6 +183,7 @@ async fn of_cluster(
         OfCluster::Event => Vec::new(),
     };
     let Some(name) = name else {
+        read::check_list(query)?;
         if query.flag("watch") {
             let message = format!("{}s cannot be watched", kind.name().to_lowercase());
             return Err(Refusal::bad_request(message));

@@ -90,6 +90,10 @@ impl Call {
     pub async fn delete_many(&self, namespace: &str) -> Result<Answer, Refusal> {
         let Asked { known, grace, is_dry } = self.options().await?;
         let selector = Selector::to_delete(&self.query)?;
+        read::check_list(&self.query)?;
+        if self.query.get("limit").is_some() {
+            return Err(Refusal::bad_request("limit: all that is selected is deleted at once"));
+        }
         let context = self.context()?;
         let current = self.api.kube.view.now().await;
         let selected = read::selected(&current, Some(namespace), &selector);
@@ -239,24 +243,31 @@ fn apply_anew(set: &mut Set, key: &PodKey, patch: &Patch, context: &Context) -> 
 
 /// Which pod an object is, when it is sent to that namespace, under that name.
 fn named(pod: &mut Value, namespace: &str, name: Option<&str>) -> Result<PodKey, Refusal> {
-    let text = |name: &str| pod.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (version, kind) = (text("apiVersion"), text("kind"));
-    if !matches!((version, kind), ("v1" | "", "Pod" | "")) {
+    let text = |value: Option<&Value>, name: &str| match value.and_then(|value| value.get(name)) {
+        None | Some(Value::Null) => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(_) => Err(Refusal::bad_request(format!("{name} of the object is not text"))),
+    };
+    let (version, kind) = (text(Some(&*pod), "apiVersion")?, text(Some(&*pod), "kind")?);
+    if !matches!((&*version, &*kind), ("v1" | "", "Pod" | "")) {
         let message = format!("the body is {version} {kind}, and this path takes v1 Pod");
         return Err(Refusal::bad_request(message));
     }
-    let given = |name: &str| pod.pointer("/metadata").and_then(|m| m.get(name)?.as_str()).unwrap_or_default();
-    let own = given("namespace");
+    if pod.get("metadata").is_some_and(|metadata| !metadata.is_null() && !metadata.is_object()) {
+        return Err(refuse::invalid_because("", "metadata", "it is not an object"));
+    }
+    let given = |name: &str| text(pod.get("metadata"), name);
+    let own = given("namespace")?;
     if !own.is_empty() && own != namespace {
         let message = format!(
             "the namespace of the provided object does not match the namespace sent on the request: {own}, {namespace}"
         );
         return Err(Refusal::bad_request(message));
     }
-    let own = match (given("name"), given("generateName")) {
-        ("", "") => name.unwrap_or_default().to_owned(),
-        ("", prefix) => format!("{prefix}{}", suffix()?),
-        (own, _) => own.to_owned(),
+    let own = match (given("name")?, given("generateName")?) {
+        (own, _) if !own.is_empty() => own,
+        (_, prefix) if prefix.is_empty() => name.unwrap_or_default().to_owned(),
+        (_, prefix) => format!("{prefix}{}", suffix()?),
     };
     if name.is_some_and(|name| name != own) {
         let message = format!("the name of the object ({own}) does not match the name on the URL");
@@ -272,6 +283,7 @@ fn named(pod: &mut Value, namespace: &str, name: Option<&str>) -> Result<PodKey,
     if !pod["metadata"].is_object() {
         pod["metadata"] = json!({});
     }
+    pod["metadata"]["name"] = json!(own);
     Ok(PodKey::new(namespace, &own))
 }
 
