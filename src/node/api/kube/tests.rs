@@ -13,6 +13,7 @@ use crate::plan::{Declared, Slot, SourceKind};
 
 mod bounds;
 mod dry;
+mod history;
 mod identity;
 mod nothing;
 mod selecting;
