@@ -8,7 +8,7 @@ use std::time::Duration;
 use podkeeper::node::api::Limits;
 use serde_json::Value;
 
-use crate::client::{Reply, ask, assert_ended, bearer, connect, reply};
+use crate::client::{Reply, ask, assert_ended, bearer, connect, connect_socket, reply};
 use crate::server::{Server, Setup, until};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -95,6 +95,30 @@ fn w4_a_body_that_is_too_large_is_refused_on_every_route() {
         }
         refused(&mut chunked);
     }
+}
+
+#[test]
+fn a_client_that_is_still_sending_hears_that_it_is_too_much_at_the_socket_too() {
+    let server = Server::start();
+    let much = "Content-Length: 4194304\r\n\r\n".to_owned() + &" ".repeat(4 << 20);
+    let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
+    let chunks = format!("Transfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n", chunk.repeat(64));
+    for way in WAYS {
+        for body in [&much, &chunks] {
+            let mut stream = connect_socket(&server.socket());
+            stream.write_all((head(&server, way) + body).as_bytes()).expect("all of it is taken");
+            reply(&mut stream).expect("an answer").assert_status(413, TOO_LARGE);
+        }
+    }
+}
+
+#[test]
+fn a_client_that_never_stops_sending_is_let_go_at_the_socket_too() {
+    let server = Server::start();
+    let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
+    let mut stream = connect_socket(&server.socket());
+    stream.write_all((head(&server, WAYS[0]) + "Transfer-Encoding: chunked\r\n\r\n").as_bytes()).unwrap();
+    until("it is let go", || stream.write_all(chunk.as_bytes()).is_err());
 }
 
 const TOO_LARGE: &str = "RequestEntityTooLarge";

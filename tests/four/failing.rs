@@ -31,12 +31,14 @@ fn sources_that_fail_harm_no_pod_and_come_back() {
     four.until_all_run();
     let now = four.ids();
     assert_eq!((&now["file"], &now["api"]), (&ids["file"], &ids["api"]));
+    four.machine.until("what is written back to be written again", || {
+        four.machine.log().contains("statuses and events are written again")
+    });
     let log = four.machine.log();
     for words in [
         ": nobody listens there (connection refused): start etcd",
         "the server answers 500 Internal Server Error: look at the server's own log; its pod is kept as it was read last; next try in 1",
         "is read again after ",
-        "statuses and events are written again",
     ] {
         assert!(log.contains(words), "{words}: {log}");
     }

@@ -95,6 +95,18 @@ fn many_pods_are_selected_and_deleted_together() {
 }
 
 #[test]
+fn a_dry_run_of_a_delete_deletes_nothing() {
+    let (_machine, kubectl) = agent("kubectl-dry");
+    kubectl.with("create", &pod("web", "")).ok();
+    for arguments in ["pod web", "pods --all", "pods -l !none"] {
+        let said = kubectl.run(&format!("delete {arguments} --dry-run=server --wait=false")).ok();
+        assert_eq!(said, "pod \"web\" deleted (server dry run)\n", "{arguments}");
+        let leaving = kubectl.run("get pod web -o jsonpath={.metadata.deletionTimestamp}").ok();
+        assert_eq!(leaving, "", "{arguments}");
+    }
+}
+
+#[test]
 fn mistakes_are_named_by_field_without_turning_validation_off() {
     let (_machine, kubectl) = agent("kubectl-wrong");
     let refused = kubectl.with("apply", &pod("web", "imgae: x\nports: [{containerPort: 99999}]")).refused();

@@ -26,6 +26,7 @@ mod value;
 use crate::model::{Places, Pod, PodKey};
 
 pub use crate::model::diagnosis::{Diagnosis, Severity};
+pub use rules::names;
 pub use text::SHOWN;
 pub use value::value;
 

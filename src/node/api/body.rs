@@ -8,36 +8,56 @@ use crate::node::api::answer::Body;
 use crate::node::api::limits::Limits;
 use crate::node::api::refusal::Refusal;
 
+/// What a client may still send after its refusal. One that is still writing reads only then, and over a unix socket
+/// it would see nothing but a broken connection.
+const DRAINED: usize = 16 << 20;
+
 /// The whole body of a request.
 ///
 /// # Errors
 /// Too large, too slow, or broken off.
 pub async fn read(mut body: Body, limits: &Limits) -> Result<Bytes, Refusal> {
     let most = limits.body_size;
-    let too_large = || {
-        let message = format!("the body is larger than {most} bytes");
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
-    };
     // One that announces too much need not send it.
-    if body.size_hint().lower() > most as u64 {
-        return Err(too_large());
-    }
-    let reading = async {
-        let mut bytes = Vec::new();
-        while let Some(frame) = body.frame().await {
-            let frame =
-                frame.map_err(|error| Refusal::bad_request(format!("the body breaks off: {error}")))?;
-            bytes.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new()));
-            if bytes.len() > most {
-                return Err(too_large());
+    if body.size_hint().lower() <= most as u64 {
+        let reading = tokio::time::timeout(limits.body_time, within(&mut body, most));
+        match reading.await {
+            Ok(Ok(Some(bytes))) => return Ok(bytes),
+            Ok(Ok(None)) => {}
+            Ok(Err(refusal)) => return Err(refusal),
+            Err(_) => {
+                let message = format!("the body did not come within {:?}", limits.body_time);
+                return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "Timeout", message));
             }
         }
-        Ok(bytes.into())
-    };
-    tokio::time::timeout(limits.body_time, reading).await.unwrap_or_else(|_| {
-        let message = format!("the body did not come within {:?}", limits.body_time);
-        Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "Timeout", message))
-    })
+    }
+    // It is answered at once, and hyper reads on for as long as somebody takes the body.
+    tokio::spawn(tokio::time::timeout(limits.body_time, drain(body)));
+    let message = format!("the body is larger than {most} bytes");
+    Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message))
+}
+
+/// `None`: it is larger.
+async fn within(body: &mut Body, most: usize) -> Result<Option<Bytes>, Refusal> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Refusal::bad_request(format!("the body breaks off: {error}")))?;
+        bytes.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new()));
+        if bytes.len() > most {
+            return Ok(None);
+        }
+    }
+    Ok(Some(bytes.into()))
+}
+
+async fn drain(mut body: Body) {
+    let mut drained = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        drained += frame.data_ref().map_or(0, Bytes::len);
+        if drained > DRAINED {
+            return;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Method, Request, StatusCode};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio::sync::watch::Receiver;
 
 use crate::node::api::answer::{Answer, Body, ok, respond};
@@ -17,10 +18,11 @@ use crate::node::api::{Api, pods};
 use crate::node::bollard::Engine;
 use crate::node::events::Recent;
 use crate::node::snapshot::Snapshots;
-use crate::node::sources::api::ApiPods;
+use crate::node::sources::api::{ApiPods, Unwritten};
 
 mod accept;
 mod body;
+mod bounds;
 mod change;
 mod cluster;
 mod discovery;
@@ -57,12 +59,33 @@ pub struct Kube {
     engine: Engine,
     events: Receiver<Recent>,
     kubelets: pods::Rendered,
+    /// For what is worked on beside the writes.
+    places: Arc<Semaphore>,
 }
+
+/// What is worked on at once, beside the writes: more would leave the agent's own thread no time.
+const BESIDE: usize = 2;
 
 impl Kube {
     pub fn new(pods: ApiPods, snapshots: Snapshots, engine: Engine, events: Receiver<Recent>) -> Self {
-        let (view, kubelets) = (View::new(pods.clone(), snapshots), pods::Rendered::default());
-        Self { pods, view, engine, events, kubelets }
+        let (view, places) = (View::new(pods.clone(), snapshots), Arc::new(Semaphore::new(BESIDE)));
+        Self { view, pods, engine, events, kubelets: pods::Rendered::default(), places }
+    }
+
+    /// Does what a client asked for on a thread of its own: the runtime has one, on which the agent looks after its
+    /// pods, and a body of a mebibyte keeps that for a while.
+    async fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let place = self.places.clone().acquire_owned().await;
+        let work = tokio::task::spawn_blocking(move || {
+            // Whoever hangs up leaves the work behind, which keeps its place.
+            let _place = place;
+            work()
+        });
+        let fault = || Unwritten::Failed("podkeeper failed to carry it out: please report this".to_owned());
+        work.await.unwrap_or_else(|_| Err(fault().into()))
     }
 
     /// `/pods`, in the shape of the kubelet's.
@@ -112,10 +135,11 @@ async fn answer(
             (Method::POST, Some(namespace)) => {
                 call(request, query, accept, api).await?.create(&namespace).await
             }
-            (Method::DELETE, namespace) => {
-                call(request, query, accept, api).await?.delete_many(namespace.as_deref()).await
+            (Method::DELETE, Some(namespace)) => {
+                call(request, query, accept, api).await?.delete_many(&namespace).await
             }
-            (_, None) => Err(Refusal::not_allowed(path, "GET, HEAD, DELETE")),
+            // As in Kubernetes, nobody deletes the pods of all namespaces at once.
+            (_, None) => Err(Refusal::not_allowed(path, "GET, HEAD")),
             (_, Some(_)) => Err(Refusal::not_allowed(path, "GET, HEAD, POST, DELETE")),
         },
         Target::Pod(key) => match method {
@@ -164,6 +188,7 @@ async fn of_cluster(
         OfCluster::Node => vec![cluster::node(&api.snapshots.now())],
     };
     let Some(name) = name else {
+        read::check_list(query)?;
         if query.flag("watch") {
             let message = format!("{}s cannot be watched", kind.name().to_lowercase());
             return Err(Refusal::bad_request(message));

@@ -113,6 +113,11 @@ impl Versions {
     pub fn next(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
+
+    /// None that was given is higher.
+    pub fn last(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl ApiPods {

@@ -55,20 +55,18 @@ async fn declare(request: Request<Body>, api: &Arc<Api>, query: Query, one: bool
     let (head, body) = request.into_parts();
     let content_type = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).map(str::to_owned);
     let bytes = read_body(body, &api.limits).await?;
-    if bytes.trim_ascii().is_empty() {
-        return Err(Refusal::bad_request(
-            "the body is empty: send a manifest; [] to /containers removes all of them",
-        ));
-    }
     let call = Call { api: api.clone(), query, form: Form::Object, content_type, bytes };
-    let context = call.context()?;
+    let (context, is_dry) = (call.context()?, call.is_dry()?);
     let options = Options { lenient: false, node_name: Some(context.desired.node.name.to_string()) };
     let text = call.bytes.clone();
-    let reading = tokio::task::spawn_blocking(move || read::read("body", &text, &options)).await;
-    let reading =
-        reading.map_err(|_| Refusal::bad_request("podkeeper failed to read it: please report this"))?;
+    let reading = api.kube.beside(move || Ok(read::read("body", &text, &options))).await?;
     if reading.diagnoses.iter().any(Diagnosis::is_error) {
         return Err(refuse::invalid("", reading.diagnoses.iter().filter(|diagnosis| diagnosis.is_error())));
+    }
+    // As a program writes it that found nothing: `null`, or a document of comments. Only a list means none.
+    if reading.says_nothing() {
+        let message = "the body declares no pod: send a manifest; [] to /containers removes all of them";
+        return Err(Refusal::bad_request(message));
     }
     let warnings: Vec<String> = reading.diagnoses.iter().map(|diagnosis| diagnosis.message.clone()).collect();
     let objects: Vec<(PodKey, Value)> =
@@ -78,7 +76,7 @@ async fn declare(request: Request<Body>, api: &Arc<Api>, query: Query, one: bool
             format!("this path takes one manifest, and these are {}: use /containers", objects.len());
         return Err(Refusal::bad_request(message));
     }
-    call.write(move |set| write::replace_legacy(set, objects, &context)).await?;
+    call.write(is_dry, move |set| write::replace_legacy(set, objects, &context)).await?;
     // 2014's answer: no words, when all is well.
     Ok(warned(self::text(StatusCode::OK, ""), &warnings))
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{body, refuse};
+use super::{body, bounds, refuse};
 use crate::model::PodKey;
 use crate::node::api::refusal::Refusal;
 use crate::node::sources::api::Written;
 
 mod apply;
+mod json;
 mod keys;
 mod merge;
 mod strategic;
@@ -43,6 +44,13 @@ impl Patch {
         match kind {
             "application/json-patch+json" => {
                 let patch = body::json(bytes)?;
+                let count = patch.as_array().map_or(0, Vec::len);
+                if count > json::OPERATIONS {
+                    let most = json::OPERATIONS;
+                    return Err(refuse::too_large(format!(
+                        "a JSON patch may have {most} operations: this has {count}"
+                    )));
+                }
                 let patch = serde_json::from_value(patch);
                 let wrong = |error| Refusal::bad_request(format!("this is no JSON patch: {error}"));
                 patch.map(Patch::Json).map_err(wrong)
@@ -85,20 +93,28 @@ impl Patch {
         object: &mut Value,
         applied: &mut BTreeMap<String, Value>,
     ) -> Result<(), Refusal> {
+        let bounded = |checked: Result<usize, String>| checked.map_err(|why| unprocessable(key, &why));
         match (self, object) {
             (Patch::Json(patch), object) => {
-                json_patch::patch(object, patch)
-                    .map_err(|error| unprocessable(key, &format!("the JSON patch does not fit: {error}")))?;
+                json::patch(object, patch).map_err(|why| match why {
+                    json::Unpatched::TooMuch(why) => refuse::too_large(why),
+                    json::Unpatched::Wrong(why) => {
+                        unprocessable(key, &format!("the JSON patch does not fit: {why}"))
+                    }
+                })?;
                 if object.is_object() { Ok(()) } else { Err(unprocessable(key, "it leaves no object")) }
             }
             (Patch::Merge(patch), object) => {
+                bounded(bounds::check(patch, 0))?;
                 merge::merge(object, patch);
                 Ok(())
             }
             (Patch::Strategic(patch), Value::Object(object)) => {
+                bounded(bounds::check_fields(patch, 0))?;
                 strategic::merge(object, patch).map_err(|why| unprocessable(key, &why))
             }
             (Patch::Apply { manager, config, force }, Value::Object(object)) => {
+                bounded(bounds::check_fields(config, 0))?;
                 apply::apply(object, applied, manager, config, *force).map_err(|why| match why {
                     apply::Unapplied::Wrong(why) => unprocessable(key, &why),
                     apply::Unapplied::Conflicts(conflicts) => refuse::managed(&key.name, conflicts),

@@ -18,6 +18,11 @@ impl Query {
         self.0.iter().find(|(given, _)| given == name).map(|(_, value)| &**value).filter(|v| !v.is_empty())
     }
 
+    /// Every value of that name, empty ones too.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(given, _)| given == name).map(|(_, value)| &**value)
+    }
+
     /// Given, and neither `false` nor `0`: as apimachinery's `Convert_Slice_string_To_bool` has it.
     pub fn flag(&self, name: &str) -> bool {
         let given = self.0.iter().find(|(given, _)| given == name);

@@ -44,6 +44,7 @@ pub async fn many(
     query: &Query,
     form: Form,
 ) -> Result<Answer, Refusal> {
+    check_list(query)?;
     let selector = Selector::of(query, OF_PODS)?;
     if query.flag("watch") {
         return watched(api, namespace, query, form, selector).await;
@@ -62,6 +63,22 @@ pub async fn many(
             "items": pods.iter().map(|pod| table::metadata("meta.k8s.io/v1", &pod.object)).collect::<Vec<_>>(),
         })),
     })
+}
+
+/// What a list may be asked for with. All of it comes at once, whatever the limit, as Kubernetes allows; so no token
+/// to go on with was ever given.
+pub fn check_list(query: &Query) -> Result<(), Refusal> {
+    query.number::<u64>("resourceVersion").map_err(Refusal::bad_request)?;
+    query.number::<u64>("timeoutSeconds").map_err(Refusal::bad_request)?;
+    if query.number::<i64>("limit").map_err(Refusal::bad_request)?.is_some_and(|limit| limit < 0) {
+        return Err(Refusal::bad_request("query parameter limit: it cannot be below 0"));
+    }
+    match query.get("continue") {
+        None => Ok(()),
+        Some(_) => {
+            Err(Refusal::bad_request("continue key is not valid: this agent gives none, list without it"))
+        }
+    }
 }
 
 pub fn selected<'a>(current: &'a Current, namespace: Option<&str>, selector: &Selector) -> Vec<&'a Shown> {

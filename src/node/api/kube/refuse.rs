@@ -71,6 +71,11 @@ fn with_causes(
     Refusal::new(code, reason, message).details(json!({ "name": name, "kind": "Pod", "causes": causes }))
 }
 
+/// Small as it was sent, and too much all the same.
+pub fn too_large(message: impl Into<String>) -> Refusal {
+    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
+}
+
 pub fn media_type(message: impl Into<String>) -> Refusal {
     Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
 }

@@ -5,26 +5,15 @@ use serde_json::Value;
 use super::query::Query;
 use crate::node::api::refusal::Refusal;
 
+mod labels;
+
+use labels::Requirement;
+
 /// All requirements have to be met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
     labels: Vec<Requirement>,
     fields: Vec<FieldIs>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Requirement {
-    key: String,
-    operator: Operator,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Operator {
-    Exists,
-    Missing,
-    In(Vec<String>),
-    /// A label that is missing is not in any set.
-    NotIn(Vec<String>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,11 +57,28 @@ impl Selector {
     /// # Errors
     /// 400 that names what is not understood.
     pub fn of(query: &Query, known: Fields) -> Result<Self, Refusal> {
-        let labels = query.get("labelSelector").map(labels).transpose();
+        let labels = query.get("labelSelector").map(labels::parse).transpose();
         let fields = query.get("fieldSelector").map(|text| fields(text, known)).transpose();
         let both = labels.and_then(|labels| fields.map(|fields| (labels, fields)));
         let (labels, fields) = both.map_err(Refusal::bad_request)?;
         Ok(Self { labels: labels.unwrap_or_default(), fields: fields.unwrap_or_default() })
+    }
+
+    /// What is to be deleted. An empty selector is most likely a variable that is not set, and would delete
+    /// everything: whoever wants that leaves it out.
+    ///
+    /// # Errors
+    /// As above, and for a selector that is empty.
+    pub fn to_delete(query: &Query) -> Result<Self, Refusal> {
+        for name in ["labelSelector", "fieldSelector"] {
+            if query.all(name).any(str::is_empty) {
+                let why = format!(
+                    "{name} is empty: name what to delete, or leave it out to delete all of the namespace"
+                );
+                return Err(Refusal::bad_request(why));
+            }
+        }
+        Self::of(query, OF_PODS)
     }
 
     pub fn matches(&self, object: &Value) -> bool {
@@ -84,90 +90,32 @@ impl Selector {
     }
 }
 
-impl Requirement {
-    fn matches(&self, object: &Value) -> bool {
-        let label = object.pointer("/metadata/labels").and_then(|labels| labels.get(&self.key)?.as_str());
-        let among = |values: &[String]| label.is_some_and(|label| values.iter().any(|value| value == label));
-        match &self.operator {
-            Operator::Exists => label.is_some(),
-            Operator::Missing => label.is_none(),
-            Operator::In(values) => among(values),
-            Operator::NotIn(values) => !among(values),
-        }
-    }
-}
-
 fn fields(text: &str, all: Fields) -> Result<Vec<FieldIs>, String> {
-    let parse = |term: &str| {
-        let (name, value, equal) = if let Some((name, value)) = term.split_once("!=") {
-            (name, value, false)
-        } else {
-            let (name, value) = term
-                .split_once("==")
-                .or_else(|| term.split_once('='))
-                .ok_or_else(|| format!("field selector '{term}': write field=value"))?;
-            (name, value, true)
+    text.split(',')
+        .map(|term| field(term, all))
+        .collect::<Result<Vec<FieldIs>, String>>()
+        .map_err(|why| format!("field selector '{text}': {why}"))
+}
+
+fn field(term: &str, all: Fields) -> Result<FieldIs, String> {
+    let at = term.find(['=', '!']).ok_or("write field=value or field!=value, and a comma between two")?;
+    let (name, rest) = (term[..at].trim(), &term[at..]);
+    let (equal, value) =
+        match (rest.strip_prefix("!="), rest.strip_prefix("==").or_else(|| rest.strip_prefix('='))) {
+            (Some(value), _) => (false, value.trim()),
+            (None, Some(value)) => (true, value.trim()),
+            (None, None) => return Err("'!' is where '=' or '!=' should be".to_owned()),
         };
-        let known = all.iter().find(|(field, _)| *field == name.trim());
-        let (_, pointer) = known.ok_or_else(|| {
-            let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-            format!("field selector: '{}' is not one of {}", name.trim(), names.join(", "))
-        })?;
-        Ok(FieldIs { pointer, value: value.trim().to_owned(), equal })
-    };
-    text.split(',').map(str::trim).filter(|term| !term.is_empty()).map(parse).collect()
-}
-
-fn labels(text: &str) -> Result<Vec<Requirement>, String> {
-    terms(text).into_iter().filter(|term| !term.is_empty()).map(label).collect()
-}
-
-/// Splits at the commas that stand outside of brackets.
-fn terms(text: &str) -> Vec<&str> {
-    let (mut terms, mut start, mut depth) = (Vec::new(), 0, 0i32);
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            ',' if depth == 0 => {
-                terms.push(text[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
+    let known = all.iter().find(|(field, _)| *field == name);
+    let (_, pointer) = known.ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        format!("'{name}' is not one of {}", names.join(", "))
+    })?;
+    // None of these fields can have such a value, so it is a mistake.
+    if value.contains(|c: char| "=!\\".contains(c) || c.is_whitespace()) {
+        return Err(format!("{name} is never '{value}'"));
     }
-    terms.push(text[start..].trim());
-    terms
-}
-
-fn label(term: &str) -> Result<Requirement, String> {
-    let wrong = || format!("label selector '{term}': write key, !key, key=value, key!=value or key in (a,b)");
-    let made = |key: &str, operator| {
-        let key = key.trim();
-        let fits = !key.is_empty() && !key.contains(char::is_whitespace);
-        if fits { Ok(Requirement { key: key.to_owned(), operator }) } else { Err(wrong()) }
-    };
-    let one = |value: &str| vec![value.trim().to_owned()];
-    if let Some(list) = term.strip_suffix(')') {
-        let (head, list) = list.split_once('(').ok_or_else(wrong)?;
-        let values = list.split(',').map(|value| value.trim().to_owned()).collect();
-        let head: Vec<&str> = head.split_whitespace().collect();
-        return match head[..] {
-            [key, "in"] => made(key, Operator::In(values)),
-            [key, "notin"] => made(key, Operator::NotIn(values)),
-            _ => Err(wrong()),
-        };
-    }
-    if let Some((key, value)) = term.split_once("!=") {
-        return made(key, Operator::NotIn(one(value)));
-    }
-    if let Some((key, value)) = term.split_once("==").or_else(|| term.split_once('=')) {
-        return made(key, Operator::In(one(value)));
-    }
-    match term.strip_prefix('!') {
-        Some(key) => made(key, Operator::Missing),
-        None => made(term, Operator::Exists),
-    }
+    Ok(FieldIs { pointer, value: value.to_owned(), equal })
 }
 
 #[cfg(test)]
@@ -178,7 +126,7 @@ mod tests {
 
     fn selects(parameter: &str) -> Result<bool, String> {
         let pod = json!({
-            "metadata": {"name": "web", "namespace": "default", "labels": {"app": "web", "tier": "front"}},
+            "metadata": {"name": "web", "namespace": "default", "labels": {"app": "web", "tier": "front", "size": "3"}},
             "spec": {"nodeName": "n1"}, "status": {"phase": "Running"},
         });
         let selector =
@@ -201,6 +149,14 @@ mod tests {
             ("labelSelector=app in (db, web),tier notin (back)", true),
             ("labelSelector=zone in (a)", false),
             ("labelSelector=zone notin (a)", true),
+            ("labelSelector=app=", false),
+            ("labelSelector=zone!=", true),
+            ("labelSelector=app in (,web)", true),
+            ("labelSelector=app%09in(in,notin)", false),
+            ("labelSelector=size>2,size<4", true),
+            ("labelSelector=size>3", false),
+            ("labelSelector=app>3", false),
+            ("labelSelector=example.com/app,app", false),
             ("fieldSelector=metadata.name%3Dweb", true),
             ("fieldSelector=metadata.name=db", false),
             ("fieldSelector=status.phase!=Running", false),
@@ -216,9 +172,17 @@ mod tests {
         for (parameter, words) in [
             ("fieldSelector=spec.color=red", "'spec.color' is not one of metadata.name"),
             ("fieldSelector=metadata.name", "write field=value"),
-            ("labelSelector=a in b", "'a in b'"),
-            ("labelSelector=a around (b)", "'a around (b)'"),
-            ("labelSelector==x", "'=x'"),
+            ("fieldSelector=metadata.name=a=b", "'a=b'"),
+            ("labelSelector=a in b", "'a in b': '(' is missing"),
+            ("labelSelector=a around (b)", "'around' is no operator"),
+            ("labelSelector==x", "'=x': '=' is where a key should be"),
+            ("labelSelector=a,", "'a,': it ends where a key should be"),
+            ("labelSelector=a,,b", "',' is where a key should be"),
+            ("labelSelector=!a=b", "'=' does not fit there"),
+            ("labelSelector=a=b=c", "'=' does not fit there"),
+            ("labelSelector=a>x", "'x' is no whole number"),
+            ("labelSelector=a in (b", "')' is missing"),
+            ("labelSelector=a=-b", "'-b' must be letters"),
         ] {
             let message = selects(parameter).unwrap_err();
             assert!(message.contains(words), "{parameter}: {message}");

@@ -109,13 +109,7 @@ mod tests {
     use super::*;
 
     fn cells(object: Value, word: &str, now: i64) -> Vec<Value> {
-        let shown = Shown {
-            version: 7,
-            object,
-            json: Default::default(),
-            word: word.into(),
-            made_of: Default::default(),
-        };
+        let shown = Shown { version: 7, object, json: Default::default(), word: word.into() };
         let table = of_pods("meta.k8s.io/v1", 7, &[&shown], Include::Nothing, Time(now * 1000));
         assert_eq!(table["columnDefinitions"].as_array().map(Vec::len), Some(9));
         table["rows"][0]["cells"].as_array().cloned().unwrap_or_default()

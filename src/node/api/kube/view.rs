@@ -17,9 +17,11 @@ use crate::node::snapshot::{Snapshot, Snapshots};
 use crate::node::sources::api::{ApiPods, Set, Versions, Written};
 use crate::plan::{self, Declared, Desired, Instance, PodStatus, SourceKind};
 
-/// Changes that a watch can still be told of; one that is further behind has to list again. Each holds a whole
-/// pod, some ten kilobytes.
+/// Changes that a watch can still be told of; one that is further behind has to list again.
 const HISTORY: usize = 512;
+/// Bytes of text that they hold at most: each holds a whole pod, of ten kilobytes mostly, and of a mebibyte when
+/// somebody likes. Beside its text a pod is there as an object, which takes as much again and more.
+const HISTORY_BYTES: usize = 16 << 20;
 
 /// A pod as it is shown.
 #[derive(Debug)]
@@ -30,12 +32,11 @@ pub struct Shown {
     pub json: Bytes,
     /// One word for the table.
     pub word: String,
-    pub made_of: MadeOf,
 }
 
 /// What an object was made of: while that is the same, it need not be made again.
-#[derive(Debug, Default)]
-pub struct MadeOf {
+#[derive(Debug)]
+struct MadeOf {
     declared: Option<Arc<Declared>>,
     written: Option<Arc<Written>>,
     status: Option<PodStatus>,
@@ -58,6 +59,16 @@ pub struct Current {
     pub events: OrdMap<u64, Event>,
     /// Nothing before this version is remembered.
     pub oldest: u64,
+    /// Bytes of text in the events.
+    held: usize,
+    /// Of the pods that are shown now alone: what is remembered need not be made again.
+    made_of: OrdMap<PodKey, Arc<MadeOf>>,
+}
+
+impl Event {
+    fn bytes(&self) -> usize {
+        [&self.before, &self.after].into_iter().flatten().map(|shown| shown.json.len()).sum()
+    }
 }
 
 pub struct View {
@@ -76,7 +87,14 @@ impl View {
     pub fn new(pods: ApiPods, snapshots: Snapshots) -> Self {
         let version = pods.versions().next();
         let (_, desired) = snapshots.latest();
-        let current = Current { version, pods: OrdMap::new(), events: OrdMap::new(), oldest: version };
+        let current = Current {
+            version,
+            pods: OrdMap::new(),
+            events: OrdMap::new(),
+            oldest: version,
+            held: 0,
+            made_of: OrdMap::new(),
+        };
         let state = State { snapshots, current, rendered: false };
         Self { pods, node: desired.node.name.clone(), state: Mutex::new(state) }
     }
@@ -138,6 +156,7 @@ impl Current {
         }
         let left: Vec<PodKey> = self.pods.keys().filter(|key| !keys.contains(key)).cloned().collect();
         for key in left {
+            self.made_of.remove(&key);
             let before = self.pods.remove(&key);
             self.tell(versions.next(), Event { before, after: None });
         }
@@ -146,15 +165,14 @@ impl Current {
 
     fn show(&mut self, key: &PodKey, node: &str, made_of: MadeOf, versions: &Versions) {
         let before = self.pods.get(key).cloned();
-        if before.as_ref().is_some_and(|before| before.made_of.is(&made_of)) {
+        if before.is_some() && self.made_of.get(key).is_some_and(|last| last.is(&made_of)) {
             return;
         }
         let (mut object, word) = made_of.object(key, node);
+        self.made_of.insert(key.clone(), Arc::new(made_of));
         if let Some(before) = &before {
             object["metadata"]["resourceVersion"] = json!(before.version.to_string());
             if before.object == object && before.word == word {
-                let (version, json) = (before.version, before.json.clone());
-                self.pods.insert(key.clone(), Arc::new(Shown { version, object, json, word, made_of }));
                 return;
             }
         }
@@ -169,18 +187,20 @@ impl Current {
         let version = versions.next();
         object["metadata"]["resourceVersion"] = json!(version.to_string());
         let json = Bytes::from(object.to_string());
-        let shown = Arc::new(Shown { version, object, json, word, made_of });
+        let shown = Arc::new(Shown { version, object, json, word });
         self.pods.insert(key.clone(), shown.clone());
         self.tell(version, Event { before, after: Some(shown) });
     }
 
     fn tell(&mut self, version: u64, event: Event) {
         self.version = version;
+        self.held += event.bytes();
         self.events.insert(version, event);
-        while self.events.len() > HISTORY
-            && let Some((oldest, _)) = self.events.get_min().cloned()
+        while (self.events.len() > HISTORY || self.held > HISTORY_BYTES)
+            && let Some((oldest, event)) = self.events.get_min().cloned()
         {
             self.events.remove(&oldest);
+            self.held -= event.bytes();
             self.oldest = oldest;
         }
     }

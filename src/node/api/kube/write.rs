@@ -6,12 +6,17 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{object, refuse};
+use super::{bounds, object, refuse};
 use crate::model::read::{self, Options};
 use crate::model::{Pod, PodKey, Time};
 use crate::node::api::refusal::Refusal;
 use crate::node::sources::api::{Set, Versions, Written};
 use crate::plan::{Desired, SourceKind};
+
+mod known;
+
+pub use known::Preconditions;
+use known::same_pod;
 
 /// Pods at most, those that still stop among them: each costs two containers and half a second of the engine's time.
 const MOST: usize = 1000;
@@ -47,13 +52,6 @@ pub struct Done {
     pub object: Value,
     pub warnings: Vec<String>,
     pub created: bool,
-}
-
-/// What a caller knows of the pod that it wants to change.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Preconditions {
-    pub uid: Option<String>,
-    pub version: Option<String>,
 }
 
 pub fn create(
@@ -100,15 +98,7 @@ pub fn update(
         });
     };
     let new = change(&old)?;
-    let text = |name: &str| new.object["metadata"][name].as_str();
-    if text("name").is_some_and(|name| name != &*key.name) {
-        return Err(refuse::conflict(&key.name, "its name cannot be changed"));
-    }
-    let known = Preconditions {
-        uid: text("uid").map(str::to_owned),
-        version: text("resourceVersion").map(str::to_owned),
-    };
-    known.check(key, &old)?;
+    same_pod(key, &new.object)?.check(key, &old, context)?;
     let legacy = new.legacy;
     let applied = new.applied.clone();
     let done = put(set, key, new.object, Some(&old), legacy, context)?;
@@ -119,9 +109,14 @@ pub fn update(
 /// Keeps what managers applied to a pod.
 pub fn remember(set: &mut Set, key: &PodKey, applied: BTreeMap<String, Value>) {
     if let Some(written) = set.pods.get(key).filter(|written| written.applied != applied) {
-        let written = Written { applied, ..Written::clone(written) };
+        let size = (written.size + of_managers(&applied)).saturating_sub(of_managers(&written.applied));
+        let written = Written { applied, size, ..Written::clone(written) };
         set.pods.insert(key.clone(), Arc::new(written));
     }
+}
+
+fn of_managers(applied: &BTreeMap<String, Value>) -> usize {
+    applied.iter().map(|(manager, config)| manager.len() + config.to_string().len()).sum()
 }
 
 /// Lets go of a pod, which may take `grace` seconds to stop, or as long as its manifest says.
@@ -134,7 +129,7 @@ pub fn delete(
 ) -> Result<Done, Refusal> {
     purge(set, context);
     if let Some(left) = set.leaving.get(key).filter(|_| !set.pods.contains_key(key)).cloned() {
-        known.check(key, &left)?;
+        known.check(key, &left, context)?;
         let until_now = left.object["metadata"]["deletionGracePeriodSeconds"].as_u64();
         // As in Kubernetes, a second word may only shorten it.
         let shorter = grace.filter(|grace| until_now.is_none_or(|now| u64::from(*grace) < now));
@@ -148,7 +143,7 @@ pub fn delete(
             None => refuse::not_found(&key.name),
         });
     };
-    known.check(key, &written)?;
+    known.check(key, &written, context)?;
     set.pods.remove(key);
     let left = leaving(&written, grace.unwrap_or(written.pod.spec.termination_grace_period_seconds), context);
     let object = left.object.clone();
@@ -191,27 +186,6 @@ pub fn replace_legacy(
     Ok(all)
 }
 
-impl Preconditions {
-    fn check(&self, key: &PodKey, written: &Written) -> Result<(), Refusal> {
-        let uid = object::uid(&written.object);
-        if let Some(given) = self.uid.as_deref().filter(|given| *given != uid) {
-            return Err(refuse::conflict(
-                &key.name,
-                &format!("uid {given} is another pod of that name; this one is {uid}"),
-            ));
-        }
-        let Some(given) = &self.version else { return Ok(()) };
-        // A change of its status alone is nobody's loss, so only an older *declaration* is a conflict.
-        let is_newest = given.parse::<u64>().is_ok_and(|given| given >= written.version);
-        if is_newest {
-            return Ok(());
-        }
-        let why =
-            "the object has been modified; please apply your changes to the latest version and try again";
-        Err(refuse::conflict(&key.name, why))
-    }
-}
-
 /// Reads, fills in defaults, and writes.
 fn put(
     set: &mut Set,
@@ -221,6 +195,8 @@ fn put(
     legacy: bool,
     context: &Context,
 ) -> Result<Done, Refusal> {
+    // Before anything walks over it.
+    bounds::check(&object, 0).map_err(|why| refuse::invalid_because(&key.name, "", &why))?;
     clean(&mut object);
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
         return Err(refuse::invalid_because(&key.name, "metadata", "it is not an object"));
@@ -246,7 +222,7 @@ fn put(
         return Ok(done(key, old.object.clone(), warnings, false));
     }
     let applied = old.map(|old| old.applied.clone()).unwrap_or_default();
-    let size = object.to_string().len();
+    let size = object.to_string().len() + of_managers(&applied);
     let others: usize = set.pods.values().map(|written| written.size).sum();
     if others + size > LARGEST + old.map_or(0, |old| old.size) {
         let why = format!("all pods together take {others} bytes, {LARGEST} at most: delete some");

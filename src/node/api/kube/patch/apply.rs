@@ -14,6 +14,9 @@ use super::strategic;
 
 /// Managers of one pod at most: what each applied is kept.
 const MANAGERS: usize = 16;
+/// Bytes that the paths of all leaves of a configuration take: each is kept whole, so deep maps of many fields with
+/// long names would take far more than was sent.
+const PATHS: usize = 8 << 20;
 
 /// One step into an object: a field, or the item of a list with its key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,13 +64,14 @@ pub fn apply(
     }
     let mut config: Value = config.into();
     with_protocols(&mut config);
-    let wanted = leaves(&config);
+    let wanted = leaves(&config)?;
     let mut conflicts = Vec::new();
     let mut of_others: BTreeSet<Path> = BTreeSet::new();
     for (other, theirs) in applied.iter_mut().filter(|(other, _)| *other != manager) {
-        for (path, value) in leaves(theirs) {
+        let mut lost: Vec<Path> = Vec::new();
+        for (path, value) in leaves(theirs)? {
             match wanted.get(&path) {
-                Some(ours) if *ours != value && force => remove(theirs, &path),
+                Some(ours) if *ours != value && force => lost.push(path),
                 Some(ours) if *ours != value => {
                     conflicts.push((shown(&path), format!("conflict with \"{other}\": {}", shown(&path))));
                 }
@@ -76,15 +80,17 @@ pub fn apply(
                 }
             }
         }
+        remove(theirs, lost.iter());
     }
     if !conflicts.is_empty() {
         return Err(Unapplied::Conflicts(conflicts));
     }
-    let before = applied.get(manager).map(leaves).unwrap_or_default();
+    let before = applied.get(manager).map(leaves).transpose()?.unwrap_or_default();
     let mut whole: Value = std::mem::take(object).into();
-    for path in before.keys().filter(|path| !wanted.contains_key(*path) && !of_others.contains(*path)) {
-        remove(&mut whole, path);
-    }
+    remove(
+        &mut whole,
+        before.keys().filter(|path| !wanted.contains_key(*path) && !of_others.contains(*path)),
+    );
     if let Value::Object(fields) = whole {
         *object = fields;
     }
@@ -115,32 +121,45 @@ fn with_protocols(value: &mut Value) {
 }
 
 /// Every value that is no map and no list of known items, by its path.
-fn leaves(value: &Value) -> BTreeMap<Path, Value> {
-    let mut all = BTreeMap::new();
-    walk(value, List::Whole, &mut Vec::new(), &mut all);
-    all
+fn leaves(value: &Value) -> Result<BTreeMap<Path, Value>, Unapplied> {
+    let (mut all, mut left) = (BTreeMap::new(), PATHS);
+    walk(value, List::Whole, &mut Vec::new(), &mut all, &mut left)?;
+    Ok(all)
 }
 
-fn walk(value: &Value, kind: List, path: &mut Path, all: &mut BTreeMap<Path, Value>) {
+fn walk(
+    value: &Value,
+    kind: List,
+    path: &mut Path,
+    all: &mut BTreeMap<Path, Value>,
+    left: &mut usize,
+) -> Result<(), Unapplied> {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, value) in fields {
                 path.push(Step::Field(name.clone()));
-                walk(value, keys::list(name), path, all);
+                walk(value, keys::list(name), path, all, left)?;
                 path.pop();
             }
         }
         Value::Array(items) if kind.key().is_some() => {
             for item in items {
                 path.push(Step::Item(key(kind, item)));
-                walk(item, List::Whole, path, all);
+                walk(item, List::Whole, path, all, left)?;
                 path.pop();
             }
         }
         leaf => {
+            let bytes: usize = path.iter().map(|(Step::Field(text) | Step::Item(text))| text.len()).sum();
+            *left = left.checked_sub(bytes).ok_or_else(|| {
+                Unapplied::Wrong(format!(
+                    "its fields are too many and too deep: their paths take more than {PATHS} bytes"
+                ))
+            })?;
             all.insert(path.clone(), leaf.clone());
         }
     }
+    Ok(())
 }
 
 fn key(kind: List, item: &Value) -> String {
@@ -149,31 +168,53 @@ fn key(kind: List, item: &Value) -> String {
     if kind == List::Ports { format!("{own}/{}", protocol(item)) } else { own }
 }
 
-/// Takes a leaf away, and with it every map and list that held nothing else. An item that loses its key is gone.
-fn remove(value: &mut Value, path: &[Step]) {
-    take(value, List::Whole, path);
+/// Takes leaves away, and with them every map and list that held nothing else. An item that loses its key is gone.
+/// The paths are in their order.
+fn remove<'p>(value: &mut Value, paths: impl Iterator<Item = &'p Path>) {
+    let paths: Vec<&[Step]> = paths.map(Vec::as_slice).collect();
+    take(value, List::Whole, &paths);
+}
+
+fn rest<'p>(paths: &[&'p [Step]]) -> Vec<&'p [Step]> {
+    paths.iter().map(|path| &path[1..]).collect()
 }
 
 /// True when nothing is left.
-fn take(value: &mut Value, kind: List, path: &[Step]) -> bool {
-    let Some((first, rest)) = path.split_first() else { return true };
-    match (first, value) {
-        (Step::Field(name), Value::Object(fields)) => {
-            let Some(inner) = fields.get_mut(name) else { return false };
-            if take(inner, keys::list(name), rest) {
-                fields.remove(name);
+fn take(value: &mut Value, kind: List, paths: &[&[Step]]) -> bool {
+    // The one that ends here comes first.
+    if paths.first().is_some_and(|path| path.is_empty()) {
+        return true;
+    }
+    let groups = paths.chunk_by(|a, b| a.first() == b.first());
+    match value {
+        Value::Object(fields) => {
+            let before = fields.len();
+            for group in groups {
+                let Some(Step::Field(name)) = group[0].first() else { continue };
+                let inner = fields.get_mut(name);
+                if inner.is_some_and(|inner| take(inner, keys::list(name), &rest(group))) {
+                    fields.remove(name);
+                }
             }
-            fields.is_empty()
+            before > 0 && fields.is_empty()
         }
-        (Step::Item(wanted), Value::Array(items)) => {
-            let Some(at) = items.iter().position(|item| key(kind, item) == *wanted) else { return false };
-            let loses_its_key = matches!(rest, [Step::Field(name)] if Some(name.as_str()) == kind.key());
-            if loses_its_key || take(&mut items[at], List::Whole, rest) {
-                items.remove(at);
-            }
-            items.is_empty()
+        Value::Array(items) => {
+            let named = groups.filter_map(|group| match group[0].first() {
+                Some(Step::Item(name)) => Some((name.clone(), rest(group))),
+                Some(Step::Field(_)) | None => None,
+            });
+            let mut named: BTreeMap<String, Vec<&[Step]>> = named.collect();
+            let before = items.len();
+            items.retain_mut(|item| {
+                // Of two with one key it is the first.
+                let Some(paths) = named.remove(&key(kind, item)) else { return true };
+                let is_key =
+                    |path: &&[Step]| matches!(path, [Step::Field(name)] if Some(name.as_str()) == kind.key());
+                !(paths.iter().any(is_key) || take(item, List::Whole, &paths))
+            });
+            before > 0 && items.is_empty()
         }
-        (Step::Field(_) | Step::Item(_), _) => false,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -269,5 +310,31 @@ mod tests {
         // It was taken from the other, who no longer holds it.
         let without = json!({"spec": {"containers": [{"name": "a"}]}});
         assert_eq!(pod.apply("two", without, false), Ok(image("y")));
+    }
+
+    /// A8, of what is not applied any more.
+    #[test]
+    fn long_lists_are_taken_away_item_by_item() {
+        let (done, wait) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut pod = Pod { object: Map::new(), applied: BTreeMap::new() };
+            let ports: Vec<Value> = (0..30_000).map(|port| json!({ "containerPort": port })).collect();
+            pod.apply("one", json!({ "ports": ports }), false).unwrap();
+            pod.apply("two", json!({ "ports": ports[1..] }), false).unwrap();
+            pod.apply("one", json!({ "tty": true }), false).unwrap();
+            done.send(pod.apply("two", json!({ "ports": ports[..1] }), false)).unwrap();
+        });
+        let found = wait.recv_timeout(std::time::Duration::from_secs(60)).expect("it takes for ever");
+        assert_eq!(found, Ok(json!({"tty": true, "ports": [{"containerPort": 0, "protocol": "TCP"}]})));
+    }
+
+    /// The path of each field is kept, with the names of all that it stands in.
+    #[test]
+    fn many_fields_deep_below_long_names_are_refused() {
+        let many: Map<String, Value> = (0..1000).map(|n| (n.to_string(), json!(n))).collect();
+        let deep = (0..20).fold(json!(many), |inner, _| json!({ "x".repeat(1000): inner }));
+        let mut pod = Pod { object: Map::new(), applied: BTreeMap::new() };
+        let found = pod.apply("one", deep, false);
+        assert!(matches!(&found, Err(Unapplied::Wrong(why)) if why.contains("too deep")), "{found:?}");
     }
 }

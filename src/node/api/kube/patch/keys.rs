@@ -51,12 +51,23 @@ impl List {
         }
     }
 
-    /// True when both are about the same item. A port without a protocol is TCP.
-    pub fn same(self, a: &Value, b: &Value) -> bool {
-        let Some(key) = self.key() else { return a == b };
-        let equal = a.get(key).is_some() && a.get(key) == b.get(key);
-        equal && (self != List::Ports || protocol(a) == protocol(b))
+    /// `None` for an item that has no key.
+    pub fn identity(self, item: &Value) -> Option<Identity> {
+        let Some(key) = self.key() else {
+            return Some(Identity { key: item.to_string(), protocol: String::new() });
+        };
+        let protocol = if self == List::Ports { protocol(item) } else { "" };
+        Some(Identity { key: item.get(key)?.to_string(), protocol: protocol.to_owned() })
     }
+}
+
+/// Two items of one list that have the same are the same item.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity {
+    /// As JSON: a number and a text are two keys.
+    pub key: String,
+    /// Of ports alone. One without a protocol is TCP.
+    pub protocol: String,
 }
 
 pub fn protocol(port: &Value) -> &str {

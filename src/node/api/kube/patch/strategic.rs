@@ -3,9 +3,15 @@
 //! Directives: `$patch: delete | replace`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`,
 //! `$retainKeys`. Source: apimachinery's `strategicpatch`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value};
 
-use super::keys::{self, List, protocol};
+use super::keys::{self, Identity, List};
+
+mod items;
+
+use items::Items;
 
 const PATCH: &str = "$patch";
 const RETAIN: &str = "$retainKeys";
@@ -32,8 +38,14 @@ pub fn merge(target: &mut Map<String, Value>, patch: &Map<String, Value>) -> Res
     }
     if let Some(keep) = patch.get(RETAIN) {
         let keep = keep.as_array().ok_or("$retainKeys is a list of names")?;
-        target.retain(|name, _| keep.iter().any(|kept| kept == name));
+        let keep: BTreeSet<&str> = keep.iter().filter_map(Value::as_str).collect();
+        target.retain(|name, _| keep.contains(name.as_str()));
     }
+    fields(target, patch)
+}
+
+/// Changes the fields, whatever is to become of the object itself.
+fn fields(target: &mut Map<String, Value>, patch: &Map<String, Value>) -> Result<(), String> {
     for (name, change) in patch.iter().filter(|(name, _)| !name.starts_with('$')) {
         let order = patch.get(&format!("{ORDER}{name}"));
         field(target, name, change, order)?;
@@ -43,7 +55,8 @@ pub fn merge(target: &mut Map<String, Value>, patch: &Map<String, Value>) -> Res
         if let Some(name) = directive.strip_prefix(TAKE_OUT) {
             let words = value.as_array().ok_or_else(|| format!("{directive} is a list"))?;
             if let Some(Value::Array(items)) = target.get_mut(name) {
-                items.retain(|item| !words.contains(item));
+                let words: BTreeSet<String> = words.iter().map(Value::to_string).collect();
+                items.retain(|item| !words.contains(&item.to_string()));
             }
         } else if let Some(name) = directive.strip_prefix(ORDER) {
             let order = value.as_array().ok_or_else(|| format!("{directive} is a list"))?;
@@ -107,8 +120,8 @@ fn list(
     match kind {
         List::Whole => return changes.iter().map(fresh).collect(),
         List::Set => {
-            let new: Vec<Value> = changes.iter().filter(|change| !items.contains(change)).cloned().collect();
-            items.extend(new);
+            let mut known: BTreeSet<String> = items.iter().map(Value::to_string).collect();
+            items.extend(changes.iter().filter(|change| known.insert(change.to_string())).cloned());
         }
         // `- $patch: replace` beside the items: they are all there is.
         List::By(_) | List::Ports if changes.iter().any(replaces) => {
@@ -116,10 +129,13 @@ fn list(
             return rest.map(fresh).collect();
         }
         List::By(_) | List::Ports => {
+            // Without an order, what is named is all that is known of the numbers in the end.
+            let end = End::of(kind, order.unwrap_or(changes), order.is_some());
+            let mut known = Items::new(kind, items);
             for change in changes {
-                // Without an order, what is named is all that is known of the numbers in the end.
-                item(kind, &mut items, change, order, order.unwrap_or(changes))?;
+                item(kind, &mut known, change, &end)?;
             }
+            items = known.into_list();
         }
     }
     if let Some(order) = order {
@@ -128,38 +144,51 @@ fn list(
     Ok(items)
 }
 
+/// How many items of each key there are in the end, as far as a patch tells.
+struct End {
+    of_key: BTreeMap<String, usize>,
+    is_ordered: bool,
+}
+
+impl End {
+    fn of(kind: List, items: &[Value], is_ordered: bool) -> Self {
+        let mut of_key = BTreeMap::new();
+        for identity in items.iter().filter_map(|item| kind.identity(item)) {
+            *of_key.entry(identity.key).or_default() += 1;
+        }
+        Self { of_key, is_ordered }
+    }
+
+    fn wanted(&self, key: &str) -> usize {
+        self.of_key.get(key).copied().unwrap_or(0)
+    }
+}
+
 /// Changes, adds or deletes one item.
-fn item(
-    kind: List,
-    items: &mut Vec<Value>,
-    change: &Value,
-    order: Option<&[Value]>,
-    end: &[Value],
-) -> Result<(), String> {
+fn item(kind: List, items: &mut Items, change: &Value, end: &End) -> Result<(), String> {
     let key = kind.key().unwrap_or_default();
     let fields = change.as_object().ok_or("an item of this list is an object")?;
-    if fields.get(key).is_none_or(Value::is_null) {
-        return Err(format!("an item has no {key}, by which the items of this list are told apart"));
-    }
-    if kind == List::Ports && is_unclear(items, fields, order) {
-        let number = &fields[key];
+    let named = kind.identity(change).filter(|_| !fields[key].is_null());
+    let named = named
+        .ok_or_else(|| format!("an item has no {key}, by which the items of this list are told apart"))?;
+    if kind == List::Ports && is_unclear(items, &named, fields, end) {
         return Err(format!(
-            "{key} {number} is there more than once, and this patch does not say which is meant: use kubectl replace \
-             or kubectl apply --server-side"
+            "{key} {} is there more than once, and this patch does not say which is meant: use kubectl replace or \
+             kubectl apply --server-side",
+            named.key
         ));
     }
-    let at = find(kind, items, change, end);
     if is(fields, "delete") {
         // A port that is deleted by its number alone is every port of that number.
-        let by_number = kind == List::Ports && fields.get("protocol").is_none();
-        items.retain(|item| {
-            let same = if by_number { item.get(key) == fields.get(key) } else { kind.same(item, change) };
-            !same
-        });
+        if kind == List::Ports && fields.get("protocol").is_none() {
+            items.remove_key(&named.key);
+        } else {
+            items.remove(&named);
+        }
         return Ok(());
     }
-    match at.and_then(|at| items.get_mut(at)).and_then(Value::as_object_mut) {
-        Some(item) => merge(item, fields),
+    match find(kind, items, &named, fields, end) {
+        Some(at) => items.change(at, |item| merge(item, fields)),
         None => {
             items.push(fresh(change)?);
             Ok(())
@@ -169,35 +198,31 @@ fn item(
 
 /// Clients tell ports apart by their number alone, so of two with one number (DNS on TCP and UDP) `kubectl apply`
 /// often names the wrong one, or none (kubernetes/kubernetes#39188). Kubernetes then changes what nobody asked for.
-fn is_unclear(items: &[Value], change: &Map<String, Value>, order: Option<&[Value]>) -> bool {
-    let number = change.get("containerPort");
-    let has_number = |item: &&Value| item.get("containerPort") == number;
-    let stays = order.is_some_and(|order| order.iter().any(|item| has_number(&item)));
+fn is_unclear(items: &Items, named: &Identity, change: &Map<String, Value>, end: &End) -> bool {
+    let stays = end.is_ordered && end.wanted(&named.key) > 0;
     let says_which = if is(change, "delete") { !stays } else { change.contains_key("protocol") };
-    !says_which && items.iter().filter(has_number).count() > 1
+    !says_which && items.of_key(&named.key).0 > 1
 }
 
 /// The item that a change is about.
 ///
 /// Clients tell ports apart by their number alone. So a change of protocol comes as an item with the old number
-/// and the new protocol, and looks like one more port; how many of the number there are in `end` tells which of
+/// and the new protocol, and looks like one more port; how many of the number there are in the end tells which of
 /// the two it is.
-fn find(kind: List, items: &[Value], change: &Value, end: &[Value]) -> Option<usize> {
-    let exact = items.iter().position(|item| kind.same(item, change));
-    if kind != List::Ports || (exact.is_some() && change.get("protocol").is_some()) {
+fn find(
+    kind: List,
+    items: &Items,
+    named: &Identity,
+    change: &Map<String, Value>,
+    end: &End,
+) -> Option<usize> {
+    let (exact, has_protocol) = (items.first(named), change.contains_key("protocol"));
+    if kind != List::Ports || (exact.is_some() && has_protocol) {
         return exact;
     }
-    let number = change.get("containerPort");
-    let of_number = |items: &[Value]| -> Vec<usize> {
-        let same = |(at, item): (usize, &Value)| (item.get("containerPort") == number).then_some(at);
-        items.iter().enumerate().filter_map(same).collect()
-    };
-    let (there, wanted) = (of_number(items), of_number(end).len());
-    match there[..] {
-        [only] if wanted <= 1 || change.get("protocol").is_none() => Some(only),
-        _ => items
-            .iter()
-            .position(|item| item.get("containerPort") == number && protocol(item) == protocol(change)),
+    match items.of_key(&named.key) {
+        (1, only) if end.wanted(&named.key) <= 1 || !has_protocol => only,
+        _ => exact,
     }
 }
 
@@ -206,8 +231,7 @@ fn fresh(change: &Value) -> Result<Value, String> {
     match change {
         Value::Object(change) => {
             let mut object = Map::new();
-            let bare = change.iter().filter(|(name, _)| *name != PATCH && *name != RETAIN).map(cloned);
-            merge(&mut object, &bare.collect())?;
+            fields(&mut object, change)?;
             Ok(object.into())
         }
         other => Ok(other.clone()),
@@ -216,12 +240,17 @@ fn fresh(change: &Value) -> Result<Value, String> {
 
 /// Puts the items that `order` names into its order; each of the others stays behind the one it stood behind.
 fn sort(items: &mut Vec<Value>, order: &[Value], kind: List) {
+    let (mut exact, mut of_key) = (BTreeMap::new(), BTreeMap::new());
+    for (at, wanted) in order.iter().enumerate() {
+        let Some(identity) = kind.identity(wanted) else { continue };
+        of_key.entry(identity.key.clone()).or_insert(at);
+        exact.entry(identity).or_insert(at);
+    }
     let place = |item: &Value| {
-        order.iter().position(|wanted| kind.same(wanted, item)).or_else(|| {
-            // Of ports an order gives the number alone.
-            let number = (kind == List::Ports).then(|| item.get("containerPort")).flatten()?;
-            order.iter().position(|wanted| wanted.get("containerPort") == Some(number))
-        })
+        let identity = kind.identity(item)?;
+        // Of ports an order gives the number alone.
+        let by_number = || of_key.get(&identity.key).filter(|_| kind == List::Ports);
+        exact.get(&identity).or_else(by_number).copied()
     };
     let mut named: Vec<(usize, Vec<Value>)> = Vec::new();
     let mut first: Vec<Value> = Vec::new();

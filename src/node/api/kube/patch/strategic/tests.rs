@@ -183,3 +183,40 @@ fn a_patch_that_makes_no_sense_is_refused() {
         assert!(why.contains(words), "{patch}: {why}");
     }
 }
+
+/// A8: a patch of a mebibyte holds fifty thousand ports. Here nobody waits for ever for what once took the square of it.
+#[test]
+fn long_lists_are_merged_and_put_into_order_item_by_item() {
+    let (done, wait) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let ports: Vec<Value> = (0..40_000).map(|port| json!({ "containerPort": port })).collect();
+        let same: Vec<Value> =
+            (0..40_000).map(|n| json!({ "containerPort": 53, "protocol": n.to_string() })).collect();
+        let env: Vec<Value> = (0..40_000).map(|n| json!({ "name": n.to_string() })).collect();
+        let words: Vec<Value> = (0..40_000).map(|n| json!(n.to_string())).collect();
+        let gone: Vec<Value> =
+            (0..40_000).map(|port| json!({ "containerPort": port, "$patch": "delete" })).collect();
+        let keys: Map<String, Value> = (0..40_000).map(|n| (n.to_string(), json!(n))).collect();
+        let backwards: Vec<Value> = env.iter().rev().cloned().collect();
+        let mut target = json!({ "finalizers": words, "labels": keys, "volumes": env });
+        for patch in [
+            json!({ "ports": ports }),
+            json!({ "ports": ports, "$setElementOrder/ports": ports }),
+            json!({ "ports": gone }),
+            json!({ "ports": same }),
+            json!({ "ports": same, "$setElementOrder/ports": same }),
+            json!({ "env": env, "$setElementOrder/env": env }),
+            json!({ "$setElementOrder/env": backwards }),
+            json!({ "finalizers": words, "$setElementOrder/finalizers": words }),
+            json!({ "$deleteFromPrimitiveList/finalizers": words }),
+            json!({ "labels": { "$retainKeys": words } }),
+        ] {
+            target = merged(target, patch).unwrap();
+        }
+        done.send(target).unwrap();
+    });
+    let merged = wait.recv_timeout(std::time::Duration::from_secs(60)).expect("it takes for ever");
+    assert_eq!(merged["env"][0], json!({"name": "39999"}));
+    assert_eq!(merged["ports"].as_array().unwrap().len(), 40_000);
+    assert_eq!((&merged["finalizers"], merged["labels"].as_object().unwrap().len()), (&json!([]), 40_000));
+}
