@@ -126,6 +126,8 @@ fn the_detailed_exit_status_tells_that_there_is_something_to_do() {
     assert_eq!(before.plan("after.yaml", &["--detailed-exitcode"]).status.code(), Some(2));
     assert_eq!(before.plan("after.yaml", &[]).status.code(), Some(0));
     assert_eq!(before.plan("missing.yaml", &["--detailed-exitcode"]).status.code(), Some(1));
+    let wrong = before.plan("after.yaml", &["--detailed-exitcode", "--no-such-flag"]);
+    assert_eq!(wrong.status.code(), Some(1), "2 is news, and this is none");
 }
 
 #[test]

@@ -37,6 +37,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::cli::failure::Failure;
+
 /// Keeps the Docker Engine on this machine equal to the Kubernetes pods declared for it.
 #[derive(Parser)]
 #[command(
@@ -67,12 +69,15 @@ enum Command {
 /// Runs the command that the arguments name.
 pub fn main() -> ExitCode {
     let arguments = arguments::normalise(std::env::args_os());
+    // Where 2 means that there is something to do, a wrong argument must not.
+    let is_detailed = arguments.iter().any(|argument| argument == "--detailed-exitcode");
     let command = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.command,
         Err(error) => {
             // Help that nobody reads to its end is no error.
             let _ = failure::print_without_passwords(&error);
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let status = u8::try_from(error.exit_code()).unwrap_or(2);
+            return ExitCode::from(if is_detailed { status.min(1) } else { status });
         }
     };
     let result = match command {
@@ -86,5 +91,8 @@ pub fn main() -> ExitCode {
         Command::Completion(args) => completion::run(args, &mut Cli::command()),
         Command::Man(args) => man::run(args, Cli::command()),
     };
-    result.unwrap_or_else(|failure| failure.report())
+    result.unwrap_or_else(|failure| match failure {
+        Failure::Usage(message) if is_detailed => Failure::Error(message).report(),
+        failure => failure.report(),
+    })
 }

@@ -16,7 +16,7 @@ use crate::cli::target::{SandboxImage, Target};
 use crate::node::agent::{self, Agent};
 use crate::node::api::kube::Kube;
 use crate::node::api::tcp::Tcp;
-use crate::node::api::{Api, Limits, bind, default_socket, stopping};
+use crate::node::api::{Api, Limits, bind, default_socket, serve_beside, stopping};
 use crate::node::bollard::{Endpoint, Engine};
 use crate::node::clock::Clock;
 use crate::node::lock::NodeLock;
@@ -205,7 +205,8 @@ async fn serve(
     let kube = Kube::new(written, snapshots.clone(), engine, events);
     let api = Api { snapshots, clock, limits: Limits::default(), kube, tcp };
     let (stopper, stop) = stopping();
-    let api = tokio::spawn(crate::node::api::serve(listener, Arc::new(api), stop));
+    let api = serve_beside(listener, Arc::new(api), stop)
+        .map_err(|error| Failure::error(format!("cannot start a thread: {error}")))?;
     let ended = agent.run().await;
     stopper.stop();
     let _ = api.await;

@@ -28,6 +28,7 @@ mod sources;
 mod stall;
 mod stop;
 pub mod tcp;
+mod thread;
 pub mod tls;
 pub mod token;
 
@@ -35,6 +36,7 @@ pub use limits::Limits;
 pub use server::serve;
 pub use socket::{bind, default_socket};
 pub use stop::{Stop, Stopper, stopping};
+pub use thread::serve_beside;
 
 /// What requests are answered from.
 pub struct Api {

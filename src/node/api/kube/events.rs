@@ -90,6 +90,7 @@ pub async fn many(
     query: &Query,
     form: Form,
 ) -> Result<Answer, Refusal> {
+    super::read::check_list(query)?;
     let wanted = wanted(api, namespace, query, form)?;
     if !query.flag("watch") {
         let (recent, now) = (api.kube.events.borrow().clone(), api.clock.now());
