@@ -214,8 +214,12 @@ fn ended(world: &World) -> Vec<(Uid, String, String)> {
         for (container, fingerprint) in declared.containers() {
             let memo = world.observed.ledger.memo(&declared.uid, &container.name);
             let regular = declared.pod.spec.containers.iter().any(|c| c.name == container.name);
-            // The newest run counts: a definition that is declared again after another one may run again.
-            let newest = memo.and_then(|m| m.ended.as_ref().filter(|end| m.attempt == Some(end.attempt)));
+            // The newest run counts: a definition that is declared again after another one may run again. Which is the
+            // newest the engine knows too: what was learnt in the last second before a crash is not in the memo.
+            let pod = world.observed.pods.get(&declared.key);
+            let seen = pod.and_then(|pod| pod.of(&container.name).map(|instance| instance.attempt).max());
+            let newest =
+                memo.and_then(|m| m.ended.as_ref().filter(|end| m.attempt.max(seen) == Some(end.attempt)));
             if regular && newest.is_some_and(|end| end.fingerprint == *fingerprint) {
                 found.push((declared.uid.clone(), container.name.clone(), fingerprint.to_string()));
             }
