@@ -63,7 +63,7 @@ pub struct Kube {
     places: Arc<Semaphore>,
 }
 
-/// What is worked on at once, beside the writes: more would leave the agent's own thread no time.
+/// What is worked on at once, beside the writes: more would leave the agent's own thread no core.
 const BESIDE: usize = 2;
 
 impl Kube {
@@ -72,8 +72,8 @@ impl Kube {
         Self { view, pods, engine, events, kubelets: pods::Rendered::default(), places }
     }
 
-    /// Does what a client asked for on a thread of its own: the runtime has one, on which the agent looks after its
-    /// pods, and a body of a mebibyte keeps that for a while.
+    /// Does what a client asked for on a thread of its own: the API has one for all clients, and a body of a mebibyte
+    /// keeps that for a while.
     async fn beside<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,

@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use im::OrdMap;
+
 use crate::model::PodKey;
 use crate::model::read::{Diagnosis, Reading, Severity};
 use crate::node::sources::brake::{Brake, Doubt, Permits, Verdict};
 use crate::plan::{Declared, Node, Slot, SourceKind};
-use im::OrdMap;
 
 mod file;
 mod memory;

@@ -12,6 +12,7 @@ use crate::plan::Declared;
 
 /// A pod, and where each of its fields was written.
 type LastGood = (Pod, Places);
+
 /// What was said last, to be kept on disk: a manifest that is wrong, or a directory that is not there, keeps
 /// its pods over a restart of the agent too.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
