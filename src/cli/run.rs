@@ -170,12 +170,6 @@ async fn serve(
         version = env!("CARGO_PKG_VERSION"), node = %node.name, engine = %settings.engine.endpoint(),
         socket = %socket.display(), "podkeeper starts"
     );
-    if settings.engine.cannot_lower_oom_scores() {
-        tracing::warn!(
-            "the engine has no CAP_SYS_RESOURCE: pods run, and the OOM killer spares none of them; where dockerd itself \
-                         runs in a container, start that with --cap-add SYS_RESOURCE"
-        );
-    }
     let store = Store::new(node);
     let mut wakers = Vec::new();
     if let Some(file) = sources.file {
